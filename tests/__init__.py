@@ -1,0 +1,1 @@
+"""What no single room owns: browser, crash, security, docs."""

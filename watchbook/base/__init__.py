@@ -1,0 +1,1 @@
+"""The ground floor: could serve another product; no product nouns."""

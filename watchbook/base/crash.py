@@ -1,0 +1,25 @@
+"""Named places where a process may be killed, so that crash tests can visit every one of them.
+
+CRASH_AT=name:n in the environment makes the n-th visit of that place a SIGKILL of this very process.
+Without it a crash point is one dictionary look-up.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+
+_plan = os.environ.get("CRASH_AT", "")
+_visits: Counter[str] = Counter()
+
+
+def crash_point(name: str) -> None:
+    if not _plan:
+        return
+    wanted, _, nth = _plan.partition(":")
+    if name != wanted:
+        return
+    _visits[name] += 1
+    if _visits[name] == int(nth or 1):
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,6 @@
+"""Secrets at rest: key files made at first start, and sealed values bound to the row they belong to."""
+
+from watchbook.base.crypto.keyfile import KeyTrouble, secret_file
+from watchbook.base.crypto.seal import CannotOpen, KeyRing, Seal, open_sealed, seal
+
+__all__ = ["CannotOpen", "KeyRing", "KeyTrouble", "Seal", "open_sealed", "seal", "secret_file"]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from watchbook.base.crypto import CannotOpen, KeyRing, KeyTrouble, Seal, secret_file
+
+OLD, NEW = "o" * 40, "n" * 40
+
+
+def test_what_was_sealed_opens_for_the_same_row_only():
+    seal = Seal(KeyRing({"k1": OLD}))
+    sealed = seal.close("cookie=1", bound_to="row:1")
+    assert "cookie" not in sealed
+    assert seal.open(sealed, bound_to="row:1") == "cookie=1"
+    with pytest.raises(CannotOpen):
+        seal.open(sealed, bound_to="row:2")
+
+
+def test_a_new_key_seals_and_the_old_one_still_opens():
+    sealed = Seal(KeyRing({"k1": OLD})).close("x", bound_to="r")
+    both = Seal(KeyRing({"k2": NEW, "k1": OLD}))
+    assert both.open(sealed, bound_to="r") == "x"
+    assert both.close("y", bound_to="r").startswith("v2:k2:")
+    with pytest.raises(CannotOpen, match="k1"):
+        Seal(KeyRing({"k2": NEW})).open(sealed, bound_to="r")
+
+
+@pytest.mark.parametrize("damaged", ["", "v2", "v2:k1:", "v2:k1:%%%", "v1:k1:AAAA", "v2:k1:AAAA", "plain text"])
+def test_a_damaged_value_is_refused(damaged):
+    with pytest.raises(CannotOpen):
+        Seal(KeyRing({"k1": OLD})).open(damaged, bound_to="r")
+
+
+def test_a_key_ring_does_not_show_its_keys():
+    assert OLD not in repr(KeyRing({"k1": OLD}))
+
+
+def test_a_key_file_is_private_and_stays_the_same(tmp_path):
+    path = tmp_path / "keys" / "secret"
+    first = secret_file(path)
+    assert secret_file(path) == first
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == ["secret"]
+
+
+def test_an_open_or_empty_key_file_is_said_clearly(tmp_path):
+    path = tmp_path / "secret"
+    secret_file(path)
+    path.chmod(0o644)
+    with pytest.raises(KeyTrouble, match="chmod 600"):
+        secret_file(path)
+    path.chmod(0o600)
+    path.write_text("")
+    with pytest.raises(KeyTrouble, match="damaged"):
+        secret_file(path)
+
+
+def test_eight_processes_starting_at_once_agree_on_one_key(tmp_path):
+    code = "import sys; from pathlib import Path; from watchbook.base.crypto import secret_file; print(secret_file(Path(sys.argv[1])))"
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "key")], stdout=subprocess.PIPE, text=True)
+        for _ in range(8)
+    ]
+    keys = {process.communicate(timeout=60)[0].strip() for process in started}
+    assert len(keys) == 1

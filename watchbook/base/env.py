@@ -1,0 +1,123 @@
+"""Settings from the environment: declared once, typed, documented, checked at start.
+
+    RETENTION = Option("SITEMAPS_RETENTION_DAYS", days, default=90, minimum=1, help="How long snapshots are kept.")
+    RETENTION.value  # reads the environment each time, so that a test may change it
+
+`declared()` lists every option whose module was imported; the reference docs and `doctor` are made from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+_DECLARED: dict[str, Option[object]] = {}
+
+
+class WrongSetting(Exception):
+    """A setting cannot be used as it is written. The message is one clear line for the operator."""
+
+
+def text(raw: str) -> str:
+    return raw.strip()
+
+
+def integer(raw: str) -> int:
+    return int(raw.strip())
+
+
+def number(raw: str) -> float:
+    return float(raw.strip())
+
+
+def switch(raw: str) -> bool:
+    word = raw.strip().lower()
+    if word in {"1", "on", "true", "yes"}:
+        return True
+    if word in {"0", "off", "false", "no", ""}:
+        return False
+    raise ValueError("expected on or off")
+
+
+def words(raw: str) -> tuple[str, ...]:
+    """Comma-separated words, empty ones left out."""
+    return tuple(part.strip() for part in raw.split(",") if part.strip())
+
+
+class Option(Generic[T]):
+    """One environment variable."""
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[str], T],
+        *,
+        default: T,
+        help: str,
+        choices: tuple[T, ...] | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        secret: bool = False,
+    ) -> None:
+        self.name = name
+        self.read = read
+        self.default = default
+        self.help = help
+        self.choices = choices
+        self.minimum = minimum
+        self.maximum = maximum
+        self.secret = secret
+        _DECLARED[name] = cast("Option[object]", self)
+
+    @property
+    def is_set(self) -> bool:
+        return os.environ.get(self.name, "").strip() != ""
+
+    @property
+    def value(self) -> T:
+        raw = os.environ.get(self.name)
+        if raw is None or not raw.strip():
+            return self.default
+        shown = "a value" if self.secret else repr(raw)
+        try:
+            value = self.read(raw)
+        except ValueError as error:
+            raise WrongSetting(f"{self.name} is {shown}: {error}") from None
+        if self.choices is not None and value not in self.choices:
+            raise WrongSetting(f"{self.name} is {shown}: expected one of {', '.join(map(str, self.choices))}")
+        if self.minimum is not None and cast(float, value) < self.minimum:
+            raise WrongSetting(f"{self.name} is {shown}: the least is {self.minimum:g}")
+        if self.maximum is not None and cast(float, value) > self.maximum:
+            raise WrongSetting(f"{self.name} is {shown}: the most is {self.maximum:g}")
+        return value
+
+
+def declared() -> Mapping[str, Option[object]]:
+    return dict(sorted(_DECLARED.items()))
+
+
+def check_all() -> None:
+    """Read every declared option once; raises WrongSetting for the first bad one."""
+    for option in declared().values():
+        option.value  # noqa: B018 - reading is the check
+
+
+def load_dotenv(path: Path) -> None:
+    """Put NAME=value lines of a file into the environment; what is already set wins."""
+    if not path.is_file():
+        return
+    for number_, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, equals, value = line.removeprefix("export ").partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise WrongSetting(f"{path}, line {number_}: expected NAME=value")
+        value = value.strip()
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        os.environ.setdefault(name.strip(), value)

@@ -1,0 +1,89 @@
+"""What every command shares: `--json`, `--now`, tables, errors as one sentence, progress on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from watchbook.base import clock
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Failure(click.ClickException):
+    """A command that did not do its job: one clear sentence, exit code 1. `code` goes into the JSON form."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, code: str = "failed") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class _Moment(click.ParamType):
+    name = "ISO"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        try:
+            return clock.parse(value)
+        except ValueError:
+            self.fail(f"{value!r} is not an ISO date and time", param, ctx)
+
+
+def with_json(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def with_now(command: F) -> F:
+    return click.option("--now", type=_Moment(), default=None, help="Act as if it were this moment.")(command)
+
+
+def answer(data: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print the JSON form or the lines for people."""
+    if as_json:
+        click.echo(json.dumps(data, ensure_ascii=False, default=str))
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+@contextmanager
+def failing_as(as_json: bool) -> Iterator[None]:
+    """With --json a failure is a JSON document too: {"error": {"code", "message"}}."""
+    try:
+        yield
+    except Failure as failure:
+        if not as_json:
+            raise
+        click.echo(json.dumps({"error": {"code": failure.code, "message": failure.message}}, ensure_ascii=False))
+        raise SystemExit(failure.exit_code) from None
+
+
+def table(rows: Sequence[Sequence[Any]], head: Sequence[str]) -> Iterator[str]:
+    """Columns padded to their widest cell."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(head))]
+    for row in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+class Progress:
+    """Counts on one line of a terminal; nothing when the output is a file or a pipe."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr.isatty()
+
+    def __call__(self, figures: dict[str, Any]) -> None:
+        if self.shown:
+            text = "  ".join(f"{name} {value}" for name, value in figures.items())
+            click.echo(f"\r\x1b[2K{text}"[:200], nl=False, err=True)
+
+    def end(self) -> None:
+        if self.shown:
+            click.echo("\r\x1b[2K", nl=False, err=True)

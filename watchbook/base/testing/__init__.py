@@ -1,0 +1,1 @@
+"""For tests of every floor: databases, loopback addresses, virtual time."""

@@ -1,0 +1,31 @@
+"""Cleaning, cutting and folding of text before it is stored or compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0 and C1 controls except tab, line feed and carriage return, the two non-characters, and lone surrogates.
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean_text(value: str) -> str:
+    """Text that every database stores and every parser reads: no NUL, no controls, no lone surrogates."""
+    return _UNFIT.sub("", _SURROGATE.sub("\ufffd", value))
+
+
+def cut(value: str, length: int) -> str:
+    """At most `length` characters, with an ellipsis when something was cut. PostgreSQL refuses what SQLite takes."""
+    value = clean_text(value)
+    if len(value) <= length:
+        return value
+    end = length - 1
+    while end > 0 and unicodedata.combining(value[end]):
+        end -= 1
+    return value[:end] + "…"
+
+
+def fold(value: str) -> str:
+    """The form in which two texts are compared, instead of leaving it to a database's collation."""
+    return unicodedata.normalize("NFKC", value).casefold()

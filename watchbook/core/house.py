@@ -1,0 +1,33 @@
+"""Jobs of the house itself: what the shared rooms do in the background."""
+
+from __future__ import annotations
+
+from watchbook.core.registry import Job
+from watchbook.core.schedule import cron, every
+
+JOBS = (
+    Job(
+        name="notify.deliver",
+        title="Deliver notices",
+        run="watchbook.core.notify.jobs:deliver_due",
+        wanted="watchbook.core.notify.jobs:anything_due",
+        queue="monitoring_queue",
+        schedule=every(seconds=5),
+        max_attempts=1,
+    ),
+    Job(
+        name="search.saved",
+        title="Match saved searches",
+        run="watchbook.core.search.jobs:match_saved",
+        wanted="watchbook.core.search.jobs:anything_new",
+        queue="monitoring_queue",
+        schedule=every(minutes=1),
+    ),
+    Job(
+        name="jobs.clean",
+        title="Forget old runs",
+        run="watchbook.core.jobs.cleaning:clean_old_runs",
+        queue="cleanup_queue",
+        schedule=cron("40 3 * * *"),
+    ),
+)

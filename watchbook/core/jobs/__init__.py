@@ -1,0 +1,1 @@
+"""Background work: the table that is the queue, leases with fencing, the runner, and what carries runs to workers."""

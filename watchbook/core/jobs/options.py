@@ -1,0 +1,26 @@
+"""What an operator may set about background work."""
+
+from __future__ import annotations
+
+from watchbook.base.env import Option, integer, number, switch, text
+
+BROKER_URL = Option(
+    "CELERY_BROKER_URL", text, default="", secret=True,
+    help="Redis or RabbitMQ address for Celery. Empty: jobs run inside the web process, without a broker.",
+)  # fmt: skip
+JOBS = Option(
+    "WATCHBOOK_JOBS", switch, default=True,
+    help="off: the web process runs no jobs itself.",
+)  # fmt: skip
+THREADS = Option(
+    "WATCHBOOK_JOB_THREADS", integer, default=4, minimum=1, maximum=64,
+    help="How many jobs the web process runs at once when there is no broker.",
+)  # fmt: skip
+RESEND_SECONDS = Option(
+    "WATCHBOOK_RESEND_SECONDS", number, default=120.0, minimum=1,
+    help="A due run whose message was sent this long ago and was not claimed is sent again.",
+)  # fmt: skip
+KEEP_DAYS = Option(
+    "WATCHBOOK_JOB_HISTORY_DAYS", integer, default=14, minimum=1,
+    help="How long finished runs stay in the list of jobs.",
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""Runs one claimed job and gives the verdict: the only place where any error becomes a state."""
+
+from __future__ import annotations
+
+import logging
+import random
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F
+
+from watchbook.base import clock
+from watchbook.base.crash import crash_point
+from watchbook.base.logs import request_id
+from watchbook.base.text import clean_text
+from watchbook.base.web.counting import counted
+from watchbook.base.web.errors import WebError
+from watchbook.core import registry
+from watchbook.core.jobs import carrier, queue
+from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.errors import GiveUp, Later, LeaseLost
+from watchbook.core.jobs.models import JobRun, State
+
+log = logging.getLogger(__name__)
+
+ERROR_LENGTH = 4000
+
+
+def execute(run: JobRun) -> JobRun:
+    """Run a claimed run to its end. Returns the row as it is afterwards."""
+    job = registry.jobs()[run.name]
+    ctx = JobContext(run, lease_seconds=job.lease_seconds)
+    with request_id.using(run.request_id or f"run-{run.pk}-{run.fence}"), counted() as count, ctx.listening():
+        try:
+            answer = job.function()(ctx, **run.args)
+            outcome = answer if isinstance(answer, Outcome) else Outcome()
+            ctx.progress.update(outcome.progress)
+            verdict = _ended(State.DONE, outcome=outcome.word)
+        except LeaseLost:
+            log.warning("lost lease of %s", run)
+            return JobRun.objects.get(pk=run.pk)
+        except Later as later:
+            verdict = _later(later)
+        except GiveUp as error:
+            verdict = _ended(State.FAILED, error=str(error), error_code=error.code)
+        except WebError as error:
+            verdict = _web_trouble(run, error)
+        except Exception as error:
+            log.exception("%s failed", run)
+            verdict = _try_again(run, f"{type(error).__name__}: {error}", "unexpected")
+    crash_point("job.before_finish")
+    verdict.update(progress=ctx.progress, http_request_count=F("http_request_count") + count.requests)
+    if not ctx.mine().update(**verdict):
+        log.warning("lost lease of %s at its end", run)
+    crash_point("job.finished")
+    _wake_next(run)
+    return JobRun.objects.get(pk=run.pk)
+
+
+def run_now(name: str, args: dict[str, Any] | None = None, *, key: str = "", exclusive: str = "") -> JobRun:
+    """Run a job here and now, as commands and tests do: the same row, lease and verdict as in a worker."""
+    queue.requeue_expired()
+    run = queue.enqueue(name, args, key=key, exclusive=exclusive, sent_at=clock.now())
+    claimed = queue.claim(run, carrier.process_name("inline")) if run else None
+    if run is None or claimed is None:
+        if run is not None:
+            queue.cancel(run.pk)
+        raise GiveUp(f"{name} is running already. Try again when it has ended.", "already_running")
+    return execute(claimed)
+
+
+def _ended(state: str, **columns: Any) -> dict[str, Any]:
+    if "error" in columns:
+        columns["error"] = clean_text(columns["error"])[:ERROR_LENGTH]
+    return dict(state=state, finished_at=clock.now(), lease_until=None, exclusive_slot=None, **columns)
+
+
+def _later(later: Later) -> dict[str, Any]:
+    """Back to the queue; waiting for a busy host is not a failed attempt."""
+    due_at = clock.now() + timedelta(seconds=later.seconds)
+    return dict(_queued(due_at), attempt=F("attempt") - 1, error=str(later), error_code="later")
+
+
+def _queued(due_at: datetime) -> dict[str, Any]:
+    return dict(state=State.QUEUED, due_at=due_at, sent_at=None, lease_until=None, exclusive_slot=None, owner="")
+
+
+def _web_trouble(run: JobRun, error: WebError) -> dict[str, Any]:
+    if not error.is_temporary:
+        return _ended(State.FAILED, error=error.message, error_code=error.code)
+    return _try_again(run, error.message, error.code, wait=error.retry_after_seconds)
+
+
+def _try_again(run: JobRun, message: str, code: str, wait: float | None = None) -> dict[str, Any]:
+    if run.attempt >= run.max_attempts:
+        return _ended(State.FAILED, error=message, error_code=code)
+    if wait is None:
+        wait = min(30 * 4 ** (run.attempt - 1), 3600) * random.uniform(0.8, 1.2)
+    message = clean_text(message)[:ERROR_LENGTH]
+    return dict(_queued(clock.now() + timedelta(seconds=wait)), error=message, error_code=code)
+
+
+def _wake_next(run: JobRun) -> None:
+    """Whoever waited for the exclusive name of this run can start now."""
+    if not run.exclusive:
+        return
+    waiting = JobRun.objects.ready(clock.now()).filter(exclusive=run.exclusive).order_by("due_at", "id")
+    carrier.send(list(waiting.values_list("pk", flat=True)[:1]))

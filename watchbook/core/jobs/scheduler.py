@@ -1,0 +1,76 @@
+"""The tick: makes runs for due slots, takes back expired leases, sends what was not sent. Any number may run at once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import datetime
+
+from django.db import DatabaseError, close_old_connections, connections, transaction
+
+from watchbook.base import clock
+from watchbook.core import registry
+from watchbook.core.jobs import carrier, liveness, queue
+from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.registry import Job, load
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+
+
+def tick() -> None:
+    make_due_runs(clock.now())
+    queue.requeue_expired()
+    carrier.send_unsent()
+
+
+def make_due_runs(now: datetime) -> int:
+    """One run for each scheduled job whose slot has come; slots missed while nobody looked count as one."""
+    scheduled = {job.name: job for job in registry.jobs().values() if job.schedule}
+    known = {row.name: row for row in JobSchedule.objects.filter(name__in=scheduled)}
+    made = 0
+    for name, job in scheduled.items():
+        row = known.get(name) or _first_slot(job, now)
+        if row.is_enabled and row.next_at <= now:
+            made += _make_run(job, row, now)
+    return made
+
+
+def _first_slot(job: Job, now: datetime) -> JobSchedule:
+    assert job.schedule is not None
+    row, _ = JobSchedule.objects.get_or_create(name=job.name, defaults={"next_at": job.schedule.next_after(now)})
+    return row
+
+
+@transaction.atomic
+def _make_run(job: Job, row: JobSchedule, now: datetime) -> int:
+    assert job.schedule is not None
+    slot = job.schedule.latest(row.next_at, now)
+    mine = JobSchedule.objects.filter(pk=row.pk, next_at=row.next_at).update(
+        next_at=job.schedule.next_after(now), last_slot_at=slot
+    )
+    if not mine:
+        return 0
+    waiting = JobRun.objects.filter(name=job.name, state=State.QUEUED, key__startswith=f"{job.name}@").exists()
+    if waiting or (job.wanted and not load(job.wanted)(now)):
+        return 0
+    run = queue.enqueue(job.name, key=f"{job.name}@{slot:%Y-%m-%dT%H:%M:%SZ}", exclusive=f"job:{job.name}", due_at=slot)
+    return 1 if run else 0
+
+
+def run_forever(stop: threading.Event, *, role: str) -> None:
+    """Tick until told to stop. A database that is away is a pause."""
+    name = carrier.process_name(role)
+    try:
+        while not stop.is_set():
+            try:
+                close_old_connections()
+                liveness.say(name, role)
+                tick()
+            except DatabaseError as error:
+                log.warning("tick waits for the database: %s", type(error).__name__)
+            stop.wait(TICK_SECONDS)
+        liveness.leave(name)
+    finally:
+        connections.close_all()

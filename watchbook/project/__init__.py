@@ -1,0 +1,1 @@
+"""The roof: settings, URLs, Celery, command line. Wiring only; nothing imports it."""

@@ -1,0 +1,115 @@
+"""The `watchbook` program. Groups are imported when they are named, so that a small command starts fast.
+
+House commands live in `cli.py` of the core rooms, each system's in its own `cli.py`; any other word is one of
+Django's own commands (`migrate`, `shell`, ...).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from watchbook import __version__
+from watchbook.base.env import WrongSetting
+
+# command -> module that has a click command of that name
+HOUSE = {
+    "up": "watchbook.core.ops.cli",
+    "web": "watchbook.core.ops.cli",
+    "doctor": "watchbook.core.ops.cli",
+    "backup": "watchbook.core.ops.cli",
+    "restore": "watchbook.core.ops.cli",
+    "worker": "watchbook.core.jobs.cli",
+    "beat": "watchbook.core.jobs.cli",
+    "jobs": "watchbook.core.jobs.cli",
+    "users": "watchbook.core.accounts.cli",
+    "tokens": "watchbook.core.accounts.cli",
+}
+DJANGO_LISTED = ("migrate", "shell", "dbshell", "check")
+
+
+class Program(click.Group):
+    """Knows the names of all commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from watchbook.core import registry  # only for the help page
+
+        slugs = [package.rsplit(".", 1)[1] for package in registry.packages() if find_spec(f"{package}.cli")]
+        return [*HOUSE, *slugs, *DJANGO_LISTED]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in HOUSE:
+            command: click.Command = getattr(import_module(HOUSE[name]), name)
+            return command
+        for package in (f"watchbook.sources.{name}", f"watchbook.{name}"):
+            if name.isidentifier() and _has(package, "source") and _has(package, "cli"):
+                group: click.Command = import_module(f"{package}.cli").group
+                return group
+        return _django_command(name)
+
+
+def _has(package: str, module: str) -> bool:
+    try:
+        return find_spec(f"{package}.{module}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _django_command(name: str) -> click.Command | None:
+    from django.core.management import get_commands
+
+    if name not in get_commands():
+        return None
+
+    @click.command(name, context_settings={"ignore_unknown_options": True, "help_option_names": []}, help="Django's own command.")
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def run(arguments: tuple[str, ...]) -> None:
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(["watchbook", name, *arguments])
+
+    return run
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="watchbook")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def program(debug: bool) -> None:
+    """Watch, collect, keep every version, prove, tell, file."""
+
+
+def main() -> None:
+    debug = "--debug" in sys.argv[1:3]
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "watchbook.project.settings")
+    try:
+        _prepare()
+        program.main(prog_name="watchbook")
+    except WrongSetting as error:
+        _end(str(error), debug)
+    except Exception as error:  # the last resort: a sentence for people, the traceback on request
+        _end(f"{type(error).__name__}: {error}", debug)
+
+
+def _prepare() -> None:
+    wants_help = len(sys.argv) == 1 or sys.argv[1] in {"-h", "--help", "--version"}
+    if not wants_help:
+        import django
+
+        django.setup()
+
+
+def _end(message: str, debug: bool) -> None:
+    if debug:
+        raise  # noqa: PLE0704 - called from an except block
+    click.echo(f"watchbook: {message}", err=True)
+    sys.exit(1)
+
+
+def run(*arguments: str, **extra: Any) -> Any:
+    """For tests: the program in this process."""
+    return program.main(list(arguments), prog_name="watchbook", standalone_mode=False, **extra)

@@ -1,0 +1,26 @@
+"""All addresses: the house's rooms, then each system under its slug, found by folder."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path
+
+from watchbook.core import registry
+from watchbook.core.api.shell import build_api
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("watchbook.core.ui.urls")),
+    path("", include("watchbook.core.accounts.urls")),
+    path("", include("watchbook.core.ops.urls")),
+    path("", include("watchbook.core.notify.urls")),
+    path("", include("watchbook.core.alerts.urls")),
+    path("", include("watchbook.core.search.urls")),
+    path("", include("watchbook.core.stream.urls")),
+    path("", include("watchbook.core.jobs.urls")),
+    path("api/", build_api().urls),
+    *(path(f"{source.slug}/", include(module)) for source, module in registry.parts("urls")),
+]
+
+handler400 = "watchbook.core.ui.errors.bad_request"
+handler403 = "watchbook.core.ui.errors.not_allowed"
+handler404 = "watchbook.core.ui.errors.not_found"
+handler500 = "watchbook.core.ui.errors.server_error"
