@@ -1,0 +1,1 @@
+"""Measured side by side: each module is one comparison, run as `python -m bench NAME`."""

@@ -1,0 +1,20 @@
+"""The mail sink as its own process: python -m standins.smtp_sink --port 2525 --control-port 8025."""
+
+from __future__ import annotations
+
+from standins.desk import Desk
+from standins.running import arguments, run
+from standins.smtp_sink import SmtpSink
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = arguments("smtp", __doc__)
+    parser.add_argument("--control-port", type=int, default=0, help="where messages can be read over HTTP")
+    given = parser.parse_args(argv)
+    sink = SmtpSink(host=given.host, port=given.port)
+    desk = Desk(sink, host=given.host, port=given.control_port)
+    run({"smtp": sink.netloc, "control": desk.url}, sink, desk)
+
+
+if __name__ == "__main__":
+    main()
