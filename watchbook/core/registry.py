@@ -18,6 +18,8 @@ from watchbook.core.schedule import Schedule
 
 QUEUES = ("crawler_queue", "monitoring_queue", "maintenance_queue", "cleanup_queue", "analysis_queue")
 
+FLOORS = {"project", "sources", "core", "base"}
+
 
 @dataclass(frozen=True)
 class Job:
@@ -79,19 +81,17 @@ def load(dotted: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def _folders(package: str) -> list[str]:
+    spec = find_spec(package)
+    return [m.name for m in pkgutil.iter_modules(spec.submodule_search_locations if spec else []) if m.ispkg]
+
+
 @cache
 def packages() -> tuple[str, ...]:
     """Dotted names of all system folders, without importing them."""
-    import watchbook
-    import watchbook.sources
-
-    found = [f"watchbook.sources.{m.name}" for m in pkgutil.iter_modules(watchbook.sources.__path__) if m.ispkg]
+    found = [f"watchbook.sources.{name}" for name in _folders("watchbook.sources")]
     # A house system (the library) lives beside `sources`; its front door is the same.
-    found += [
-        f"watchbook.{m.name}"
-        for m in pkgutil.iter_modules(watchbook.__path__)
-        if m.ispkg and m.name not in {"project", "sources", "core", "base"}
-    ]
+    found += [f"watchbook.{name}" for name in _folders("watchbook") if name not in FLOORS]
     return tuple(sorted(package for package in found if find_spec(f"{package}.source")))
 
 

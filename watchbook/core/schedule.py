@@ -15,7 +15,7 @@ _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Give `every` or `cron`. Slots of `every` are counted from a fixed moment, so that all processes name them alike."""
+    """Give `every` or `cron`. Slots of `every` count from a fixed moment, so that all processes name them alike."""
 
     every: timedelta | None = None
     cron: str = ""

@@ -77,6 +77,18 @@ def lines(sha256: str) -> Iterator[bytes]:
     return _merge((line for line in _stored_lines(blob) if line not in gone), sorted(extra))
 
 
+def packed(sha256: str, folder: Path) -> Path | bytes:
+    """The list as something to open: zstd bytes or file of a whole one, else a plain file written to the folder."""
+    blob = _get(sha256)
+    if blob.base_id is None:
+        return bytes(blob.data) if blob.data is not None else _file(sha256)
+    plain = folder / f"{sha256}.plain"
+    with plain.open("wb") as file:
+        for line in lines(sha256):
+            file.write(line + b"\n")
+    return plain
+
+
 def sweep(keep: set[str]) -> int:
     """Remove blobs that nothing names any more, and files that no row names."""
     needed = set(keep)

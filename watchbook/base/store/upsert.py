@@ -10,7 +10,9 @@ from django.db import connections, models, router
 M = TypeVar("M", bound=models.Model)
 
 
-def upsert(model: type[M], rows: Iterable[M], *, unique: Sequence[str], update: Sequence[str], batch: int = 500) -> list[M]:
+def upsert(
+    model: type[M], rows: Iterable[M], *, unique: Sequence[str], update: Sequence[str], batch: int = 500
+) -> list[M]:
     """bulk_create with update on conflict. MariaDB takes no conflict target and must not be given one."""
     connection = connections[router.db_for_write(model)]
     takes_target = connection.features.supports_update_conflicts_with_target

@@ -10,6 +10,13 @@ import pytest
 from watchbook.base import clock
 
 
+def pytest_configure() -> None:
+    # The real hasher with fewer rounds: a test that makes a user must not wait a second for it.
+    from django.contrib.auth.hashers import BCryptSHA256PasswordHasher
+
+    BCryptSHA256PasswordHasher.rounds = 4
+
+
 @pytest.fixture
 def noon() -> Iterator[datetime]:
     """The clock held at a made-up noon."""

@@ -75,7 +75,12 @@ def has_mariadb() -> bool:
 
 def chromium() -> str:
     """Path of a browser, or empty."""
-    for path in (os.environ.get("CHROMIUM", ""), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"):
+    for path in (
+        os.environ.get("CHROMIUM", ""),
+        "/usr/bin/chromium",
+        "/usr/bin/chromium-browser",
+        "/usr/bin/google-chrome",
+    ):
         if path and os.access(path, os.X_OK):
             return path
     return ""

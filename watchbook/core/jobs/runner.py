@@ -14,7 +14,7 @@ from watchbook.base.crash import crash_point
 from watchbook.base.logs import request_id
 from watchbook.base.text import clean_text
 from watchbook.base.web.counting import counted
-from watchbook.base.web.errors import WebError
+from watchbook.base.web.errors import Busy, WebError
 from watchbook.core import registry
 from watchbook.core.jobs import carrier, queue
 from watchbook.core.jobs.context import JobContext, Outcome
@@ -24,6 +24,7 @@ from watchbook.core.jobs.models import JobRun, State
 log = logging.getLogger(__name__)
 
 ERROR_LENGTH = 4000
+BUSY_SECONDS = 5.0
 
 
 def execute(run: JobRun) -> JobRun:
@@ -41,6 +42,8 @@ def execute(run: JobRun) -> JobRun:
             return JobRun.objects.get(pk=run.pk)
         except Later as later:
             verdict = _later(later)
+        except Busy as busy:
+            verdict = _later(Later(busy.retry_after_seconds or BUSY_SECONDS, busy.message))
         except GiveUp as error:
             verdict = _ended(State.FAILED, error=str(error), error_code=error.code)
         except WebError as error:

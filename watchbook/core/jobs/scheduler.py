@@ -1,4 +1,4 @@
-"""The tick: makes runs for due slots, takes back expired leases, sends what was not sent. Any number may run at once."""
+"""The tick: makes runs for due slots, takes back expired leases, sends what was not sent. Any number may run."""
 
 from __future__ import annotations
 

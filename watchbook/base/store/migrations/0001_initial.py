@@ -5,27 +5,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('sha256', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('generation', models.PositiveSmallIntegerField(default=0)),
-                ('line_count', models.PositiveIntegerField()),
-                ('plain_bytes', models.PositiveBigIntegerField()),
-                ('stored_bytes', models.PositiveIntegerField()),
-                ('data', models.BinaryField(null=True)),
-                ('created_at', models.DateTimeField()),
-                ('base', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='derived', to='store.blob')),
+                ("sha256", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("generation", models.PositiveSmallIntegerField(default=0)),
+                ("line_count", models.PositiveIntegerField()),
+                ("plain_bytes", models.PositiveBigIntegerField()),
+                ("stored_bytes", models.PositiveIntegerField()),
+                ("data", models.BinaryField(null=True)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "base",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.PROTECT, related_name="derived", to="store.blob"
+                    ),
+                ),
             ],
             options={
-                'db_table': 'blobs',
+                "db_table": "blobs",
             },
         ),
     ]

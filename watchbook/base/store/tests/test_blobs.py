@@ -25,7 +25,9 @@ def read(sha: str) -> list[str]:
 
 
 def test_every_version_reads_back_as_it_was(tmp_path):
-    versions = [[f"https://example.com/{n}\t2026-01-0{1 + n % 7}" for n in range(first, first + 900)] for first in range(8)]
+    versions = [
+        [f"https://example.com/{n}\t2026-01-0{1 + n % 7}" for n in range(first, first + 900)] for first in range(8)
+    ]
     shas: list[str] = []
     for version in versions:
         shas.append(store(tmp_path, version, shas[-1] if shas else None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,11 +30,12 @@ TEST_JOBS = (
 
 
 @pytest.fixture(autouse=True)
-def made_up_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Callable[..., Any]]]:
+def made_up_jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
     jobs = {job.name: job for job in TEST_JOBS}
     monkeypatch.setattr(registry, "jobs", lambda: jobs)
-    monkeypatch.setattr(registry, "load", lambda dotted: {"do_work": do_work, "is_wanted": is_wanted}[dotted.split(":")[1]])
+    named = {"do_work": do_work, "is_wanted": is_wanted}
+    monkeypatch.setattr(registry, "load", lambda dotted: named[dotted.split(":")[1]])
     monkeypatch.setattr("watchbook.core.jobs.scheduler.load", lambda dotted: is_wanted)
     WORK.clear()
     WORK.update(do=lambda ctx, **args: None, wanted=lambda: False)
-    yield WORK
+    return WORK

@@ -1,0 +1,13 @@
+"""Hostile bytes are read in a child process with hard limits on time and memory.
+
+    summary = sandbox.call("watchbook.some.room:read_task", {"limit": 5}, input_path=path, cpu_seconds=10)
+
+An alarm does not interrupt native code, and an allocation in it cannot be undone; killing a process does both.
+"""
+
+from __future__ import annotations
+
+from watchbook.base.sandbox.errors import TaskCrashed, TaskError, TaskFailed, TaskTooBig, TaskTooSlow
+from watchbook.base.sandbox.pool import call
+
+__all__ = ["TaskCrashed", "TaskError", "TaskFailed", "TaskTooBig", "TaskTooSlow", "call"]

@@ -1,0 +1,186 @@
+"""Children kept ready and used again, by any thread."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from watchbook.base import pulse
+from watchbook.base.sandbox.errors import TaskCrashed, TaskFailed, TaskTooBig
+from watchbook.base.sandbox.frames import TASK
+from watchbook.base.sandbox.options import CHILDREN
+from watchbook.base.sandbox.process import Child
+
+TASKS_PER_CHILD = 200
+IDLE_SECONDS = 60.0
+MAX_REQUEST_BYTES = 256 * 1024 * 1024
+
+
+class Pool:
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, tasks_per_child: int = TASKS_PER_CHILD) -> None:
+        self._idle_seconds = idle_seconds
+        self._tasks_per_child = tasks_per_child
+        self._start()
+
+    def _start(self) -> None:
+        self._free = threading.Condition()
+        self._idle: list[Child] = []
+        self._all: set[Child] = set()
+        self._places_taken = 0
+        self._reaper: threading.Thread | None = None
+
+    def ask(self, request: bytes, wall_seconds: float, max_answer_bytes: int) -> dict[str, Any]:
+        child = self._take()
+        is_fit = False
+        try:
+            answer = _read_answer(child.ask(request, wall_seconds, max_answer_bytes))
+            is_spoilt = answer["is_tired"] or answer.get("error") == "memory"
+            is_fit = not is_spoilt and child.tasks < self._tasks_per_child
+            return answer
+        finally:
+            self._give_back(child, is_fit=is_fit)
+
+    def _take(self) -> Child:
+        with self._free:
+            while self._places_taken >= CHILDREN.value:
+                self._free.wait()
+            self._places_taken += 1
+            child = self._idle.pop() if self._idle else None
+        try:
+            while child is not None and not child.is_alive:
+                self._end(child)
+                with self._free:
+                    child = self._idle.pop() if self._idle else None
+            return child or self._make()
+        except BaseException:
+            with self._free:
+                self._places_taken -= 1
+                self._free.notify()
+            raise
+
+    def _make(self) -> Child:
+        child = Child()
+        with self._free:
+            self._all.add(child)
+        return child
+
+    def _give_back(self, child: Child, *, is_fit: bool) -> None:
+        if not is_fit:
+            self._end(child)
+        with self._free:
+            self._places_taken -= 1
+            if is_fit:
+                child.idle_since = time.monotonic()
+                self._idle.append(child)
+                self._wake_reaper()
+            self._free.notify()
+
+    def _end(self, child: Child) -> None:
+        child.kill()
+        with self._free:
+            self._all.discard(child)
+
+    def _wake_reaper(self) -> None:
+        if self._reaper is None or not self._reaper.is_alive():
+            self._reaper = threading.Thread(target=self._reap, name="sandbox-reaper", daemon=True)
+            self._reaper.start()
+
+    def _reap(self) -> None:
+        """Ends children that idled for long; ends itself when there are none."""
+        while True:
+            with self._free:
+                if not self._idle:
+                    self._reaper = None
+                    return
+                # Used last in, first out: the first of the list has idled longest.
+                left = self._idle[0].idle_since + self._idle_seconds - time.monotonic()
+                old = self._idle.pop(0) if left <= 0 else None
+            if old is not None:
+                self._end(old)
+            else:
+                time.sleep(min(left, 5.0))
+
+    def close(self) -> None:
+        with self._free:
+            children, self._idle = self._idle, []
+        for child in children:
+            self._end(child)
+
+    def forget(self) -> None:
+        """In a forked copy of this process: the children are not ours."""
+        for child in self._all:
+            child.abandon()
+        self._start()
+
+
+def call(
+    task: str,
+    argument: dict[str, Any],
+    *,
+    cpu_seconds: float = 10.0,
+    wall_seconds: float | None = None,
+    memory_mb: float = 512.0,
+    input_path: str | Path | None = None,
+    output_path: str | Path | None = None,
+    max_answer_bytes: int = 16 * 1024 * 1024,
+) -> Any:
+    """Run "watchbook.module:function" on a JSON argument in a child and return its JSON answer.
+
+    Paths arrive in the argument as `input_path` and `output_path`. `wall_seconds` is three times the CPU time unless
+    given; `memory_mb` is counted above what the child needs to be there at all. Raises a TaskError.
+    """
+    if not TASK.fullmatch(task):
+        raise ValueError(f"{task!r} is not a task of this product")
+    wall_seconds = wall_seconds or 3 * cpu_seconds + 5
+    argument = dict(argument)
+    for name, path in (("input_path", input_path), ("output_path", output_path)):
+        if path is not None:
+            argument[name] = os.path.abspath(path)
+    request = json.dumps(
+        {
+            "task": task,
+            "argument": argument,
+            "cpu_seconds": cpu_seconds,
+            "wall_seconds": wall_seconds,
+            "memory_mb": memory_mb,
+            "max_answer_bytes": max_answer_bytes,
+        },
+        allow_nan=False,
+    ).encode("ascii")
+    if len(request) > MAX_REQUEST_BYTES:
+        raise TaskTooBig("the argument is too long; pass a file")
+    answer = _shared.ask(request, wall_seconds, max_answer_bytes)
+    pulse.beat()
+    return answer["ok"] if "ok" in answer else _raise(answer)
+
+
+def _read_answer(body: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise TaskCrashed("garbled answer") from None
+    if not isinstance(answer, dict):
+        raise TaskCrashed("garbled answer")
+    return {"is_tired": True, **answer}
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _raise(answer: dict[str, Any]) -> NoReturn:
+    if answer.get("error") == "memory":
+        raise TaskTooBig("memory")
+    if answer.get("error") == "answer":
+        raise TaskTooBig("the answer is too long")
+    raise TaskFailed(str(answer.get("name", "")), str(answer.get("text", "")))
+
+
+_shared = Pool()
+os.register_at_fork(after_in_child=_shared.forget)
+atexit.register(_shared.close)

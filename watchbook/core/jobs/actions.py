@@ -1,0 +1,109 @@
+"""What a person does with jobs: run now, cancel, stop, try again, pause. Called by pages, API and commands alike."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Greatest
+
+from watchbook.base import clock
+from watchbook.base.logs import request_id
+from watchbook.core import registry
+from watchbook.core.jobs import carrier, queue
+from watchbook.core.jobs.models import JobRun, JobSchedule, State
+
+
+class NotByHand(LookupError):
+    """There is no such job, or it is not one that a person starts."""
+
+
+def exclusive_name(name: str) -> str:
+    """Runs started by hand and by the schedule share it, so that they never run together."""
+    return f"job:{name}"
+
+
+def check_by_hand(name: str) -> registry.Job:
+    job = registry.jobs().get(name)
+    if job is None or not job.by_hand:
+        raise NotByHand(name)
+    return job
+
+
+def run_soon(name: str, *, user: Any = None) -> JobRun:
+    """Put one run into the queue; one that waits already is enough and is given instead."""
+    check_by_hand(name)
+    waiting = JobRun.objects.filter(
+        name=name, state=State.QUEUED, exclusive=exclusive_name(name), due_at__lte=clock.now()
+    )
+    run = waiting.order_by("pk").first()
+    if run is None:
+        run = queue.enqueue(
+            name, exclusive=exclusive_name(name), requested_by_id=_id_of(user), request_id=request_id.current()
+        )
+    assert run is not None  # the key is random
+    return run
+
+
+def run_again(run: JobRun, *, user: Any = None) -> JobRun:
+    """A new run with the arguments of an ended one; the old row stays as it is."""
+    if run.name not in registry.jobs():
+        raise NotByHand(run.name)
+    made = queue.enqueue(
+        run.name,
+        run.args,
+        exclusive=run.exclusive,
+        requested_by_id=_id_of(user),
+        request_id=request_id.current(),
+    )
+    assert made is not None  # the key is random
+    return made
+
+
+def stop(run_id: int) -> bool:
+    """End a run that waits or runs. Raising the fence makes its worker stop at its next step and write nothing more."""
+    if queue.cancel(run_id):
+        return True
+    return bool(
+        JobRun.objects.filter(pk=run_id, state=State.RUNNING).update(
+            state=State.CANCELLED, fence=F("fence") + 1, lease_until=None, exclusive_slot=None, finished_at=clock.now()
+        )
+    )
+
+
+def set_paused(paused: bool, name: str | None = None) -> None:
+    """Pause or resume the schedule of one job or of all. What runs goes on; running by hand stays possible."""
+    now = clock.now()
+    scheduled = {job.name: job.schedule for job in registry.jobs().values() if job.schedule}
+    names = [name] if name else list(scheduled)
+    known = set(JobSchedule.objects.filter(name__in=names).values_list("name", flat=True))
+    for missing in set(names) & set(scheduled) - known:
+        schedule = scheduled[missing]
+        assert schedule is not None
+        JobSchedule.objects.get_or_create(name=missing, defaults={"next_at": schedule.next_after(now)})
+    JobSchedule.objects.filter(name__in=names).update(is_enabled=not paused)
+
+
+def hand_back_rest() -> int:
+    """At the end of a process: what its threads still hold goes back to the queue and is fenced off from them."""
+    mine = f"worker@{socket.gethostname()}:{os.getpid()}:"
+    held = list(JobRun.objects.filter(state=State.RUNNING, owner__startswith=mine).values_list("pk", flat=True))
+    JobRun.objects.filter(pk__in=held, state=State.RUNNING, owner__startswith=mine).update(
+        state=State.QUEUED,
+        fence=F("fence") + 1,
+        attempt=Greatest(F("attempt"), 1) - 1,
+        due_at=clock.now(),
+        lease_until=None,
+        exclusive_slot=None,
+        owner="",
+        sent_at=None,
+        outcome="recovered",
+    )
+    carrier.send(held)
+    return len(held)
+
+
+def _id_of(user: Any) -> Any:
+    return getattr(user, "pk", None)

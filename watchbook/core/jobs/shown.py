@@ -1,0 +1,155 @@
+"""A job and a run as a page shows them: words, figures, time left. No queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from watchbook.base.logs import redact
+from watchbook.core import registry
+from watchbook.core.jobs.board import Line, seconds_of, shown_state
+from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.ui import charts
+
+SLOW_FACTOR = 5
+SLOW_FROM_SECONDS = 60
+# A run that reports these two has a bar; every other figure is a count.
+BAR = ("done", "total")
+
+
+class ShownRun:
+    def __init__(self, run: JobRun, now: datetime) -> None:
+        self.run = run
+        self.now = now
+        self.job = registry.jobs().get(run.name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.run, name)
+
+    @property
+    def title(self) -> str:
+        return _(self.job.title) if self.job and self.job.title else self.run.name
+
+    @property
+    def badge_state(self) -> str:
+        return shown_state(self.run)
+
+    @property
+    def error_text(self) -> str:
+        return redact.block(self.run.error)
+
+    @property
+    def is_live(self) -> bool:
+        return self.run.state in (State.QUEUED, State.RUNNING)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.badge_state == "waiting"
+
+    @property
+    def seconds(self) -> float | None:
+        if self.run.state == State.RUNNING and self.run.started_at:
+            return max((self.now - self.run.started_at).total_seconds(), 0.0)
+        return seconds_of(self.run)
+
+    @property
+    def total(self) -> int | None:
+        done, total = (self.run.progress.get(name) for name in BAR)
+        known = isinstance(done, int) and isinstance(total, int) and total > 0
+        return total if known else None
+
+    @property
+    def done(self) -> int | None:
+        return min(self.run.progress["done"], self.run.progress["total"]) if self.total else None
+
+    @property
+    def seconds_left(self) -> timedelta | None:
+        """Said only after a tenth is done; before that it would be a guess."""
+        if not self.total or not self.done or self.done * 10 < self.total or not self.seconds:
+            return None
+        return timedelta(seconds=round(self.seconds * (self.total - self.done) / self.done))
+
+    @property
+    def figures(self) -> list[tuple[str, Any]]:
+        """(what, how many) of everything that the run counts."""
+        return list(figures(self.run))
+
+    @property
+    def figures_short(self) -> list[tuple[str, Any]]:
+        return [(what, count) for what, count in self.figures if count][:2]
+
+    @property
+    def started_by(self) -> str:
+        if self.run.requested_by is not None:
+            return str(self.run.requested_by)
+        return _("schedule") if self.run.key.startswith(f"{self.run.name}@") else _("another job or command")
+
+
+class ShownLine:
+    """A line of the board."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+
+    @property
+    def last(self) -> JobRun | None:
+        return self.line.last
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.line, name)
+
+    @property
+    def title(self) -> str:
+        return _(self.line.job.title) if self.line.job.title else self.line.job.name
+
+    @property
+    def icon(self) -> str:
+        return self.line.source.icon if self.line.source else "ops"
+
+    @property
+    def css(self) -> str:
+        return f"sys-{self.line.source.slug}" if self.line.source else ""
+
+    @property
+    def badge_state(self) -> str:
+        if self.last is None:
+            return ""
+        return "slow" if self.is_slow else shown_state(self.last)
+
+    @property
+    def is_slow(self) -> bool:
+        """Done, but far slower than usual."""
+        before = self.line.durations[:-1]
+        took = self.line.last_seconds
+        if self.last is None or self.last.state != State.DONE or took is None or len(before) < 5:
+            return False
+        return took > SLOW_FROM_SECONDS and took > SLOW_FACTOR * median(before)
+
+    @property
+    def error_text(self) -> str:
+        return redact.block(self.last.error) if self.last else ""
+
+    @property
+    def figures_short(self) -> list[tuple[str, Any]]:
+        return [(what, count) for what, count in figures(self.last) if count][:2] if self.last else []
+
+    @property
+    def spark(self) -> SafeString | str:
+        durations = self.line.durations
+        label = _("duration of the last %(n)s runs") % {"n": len(durations)}
+        return charts.spark(durations, label=label, css=self.css) if len(durations) > 1 else ""
+
+
+def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
+    for name, value in run.progress.items():
+        if name in BAR and "total" in run.progress:
+            continue
+        if isinstance(value, int | float | str) and not isinstance(value, bool):
+            yield _(name.replace("_", " ")), value if not isinstance(value, str) else redact.line(value, length=200)
+    if run.http_request_count:
+        yield _("requests"), run.http_request_count
