@@ -1,0 +1,1 @@
+"""One folder per system that fetches. Neighbours never import each other."""

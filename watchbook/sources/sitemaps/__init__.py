@@ -1,0 +1,1 @@
+"""Sitemaps: people watch sitemaps; snapshots, differences, notices."""

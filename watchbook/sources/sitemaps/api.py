@@ -1,0 +1,230 @@
+"""Monitors, changes and snapshots for programs. Everybody sees his own and nothing else."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+
+from watchbook.base import sandbox
+from watchbook.base.web.errors import WebError
+from watchbook.core.api.errors import Conflict, Invalid
+from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.sources.sitemaps import actions
+from watchbook.sources.sitemaps.actions import WrongMonitor
+from watchbook.sources.sitemaps.jobs.looking import SiteInstead
+from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapSnapshot
+from watchbook.sources.sitemaps.parse import Unreadable
+from watchbook.sources.sitemaps.store.lists import change_items, snapshot_urls
+
+router = Router()
+
+
+class MonitorIn(Schema):
+    name: str
+    sitemap_url: str
+    check_interval_minutes: int = 60
+    channel_ids: list[UUID] = Field(default_factory=list)
+    include_patterns: list[str] = Field(default_factory=list)
+    exclude_patterns: list[str] = Field(default_factory=list)
+    tell_minor: bool = False
+    tell_removals: bool = True
+
+
+class MonitorPatch(Schema):
+    name: str | None = None
+    sitemap_url: str | None = None
+    check_interval_minutes: int | None = None
+    channel_ids: list[UUID] | None = None
+    include_patterns: list[str] | None = None
+    exclude_patterns: list[str] | None = None
+    tell_minor: bool | None = None
+    tell_removals: bool | None = None
+
+
+class MonitorOut(Schema):
+    id: UUID
+    name: str
+    sitemap_url: str
+    check_interval_minutes: int
+    status: str
+    health: str
+    kind: str
+    last_check_at: datetime | None
+    next_check_at: datetime
+    last_error: str | None
+    error_count: int
+    url_count: int | None
+    channel_ids: list[UUID]
+    include_patterns: list[str]
+    exclude_patterns: list[str]
+    tell_minor: bool
+    tell_removals: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class MonitorList(Schema):
+    items: list[MonitorOut]
+    next: str | None
+
+
+class ChangesQuery(PageQuery):
+    type: str = ""
+
+
+@router.get("/monitors", response=MonitorList)
+def monitors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
+    rows = MonitorTask.objects.of(request.user).select_related("current_snapshot").prefetch_related("channels")
+    return keyset(rows, page, by="-created_at", make=monitor_out)
+
+
+@router.post("/monitors", response={201: MonitorOut})
+def add(request: HttpRequest, body: MonitorIn) -> tuple[int, dict[str, Any]]:
+    """Looks at the address first: what is not a sitemap, feed or list is refused with what was found instead."""
+    monitor = _try(lambda: actions.add_monitor(request.user, body.dict())[0])
+    return 201, monitor_out(monitor)
+
+
+@router.get("/monitors/{uuid:monitor_id}", response=MonitorOut)
+def monitor(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
+    return monitor_out(own(request, monitor_id))
+
+
+@router.patch("/monitors/{uuid:monitor_id}", response=MonitorOut)
+def change(request: HttpRequest, monitor_id: UUID, body: MonitorPatch) -> dict[str, Any]:
+    found = own(request, monitor_id)
+    given = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    return monitor_out(_try(lambda: actions.change_monitor(found, given)))
+
+
+@router.delete("/monitors/{uuid:monitor_id}", response={204: None})
+def delete(request: HttpRequest, monitor_id: UUID) -> tuple[int, None]:
+    actions.delete(own(request, monitor_id))
+    return 204, None
+
+
+def _step(name: str) -> Any:
+    """POST …/check, pause, resume, retry: does it and answers the monitor as it is then."""
+
+    def step(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
+        found = own(request, monitor_id)
+        _try(lambda: getattr(actions, {"check": "check_now"}.get(name, name))(found))
+        return monitor_out(found)
+
+    step.__name__ = name
+    return step
+
+
+for _name in ("check", "pause", "resume", "retry"):
+    router.post(f"/monitors/{{uuid:monitor_id}}/{_name}", response=MonitorOut, url_name=_name)(_step(_name))
+
+
+@router.get("/monitors/{uuid:monitor_id}/changes")
+def changes(request: HttpRequest, monitor_id: UUID, page: Query[ChangesQuery]) -> dict[str, Any]:
+    """Newest first. `type` keeps one kind: initial, no_change or changed."""
+    rows = ChangeRecord.objects.filter(monitor_task=own(request, monitor_id))
+    if page.type:
+        rows = rows.filter(change_type=page.type)
+    return keyset(rows.defer("changes"), page, by="-created_at", make=change_head)
+
+
+@router.get("/monitors/{uuid:monitor_id}/snapshots")
+def snapshots(request: HttpRequest, monitor_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
+    rows = SitemapSnapshot.objects.filter(monitor_task=own(request, monitor_id)).defer("urls")
+    return keyset(rows, page, by="-created_at", make=snapshot_head)
+
+
+@router.get("/changes/{uuid:change_id}")
+def one_change(request: HttpRequest, change_id: UUID) -> HttpResponse | StreamingHttpResponse:
+    """The whole record with every URL, streamed however long it is."""
+    record = get_object_or_404(ChangeRecord, pk=change_id, monitor_task__in=MonitorTask.objects.of(request.user))
+    return streamed(change_pieces(record))
+
+
+@router.get("/snapshots/{uuid:snapshot_id}/urls")
+def urls(request: HttpRequest, snapshot_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
+    """What the sitemap listed, in the order of its URLs; the cursor is the last URL."""
+    snapshot = get_object_or_404(SitemapSnapshot, pk=snapshot_id, monitor_task__in=MonitorTask.objects.of(request.user))
+    with tempfile.TemporaryDirectory(prefix="watchbook-urls-") as folder:
+        rows = (row for row in snapshot_urls(snapshot, Path(folder)) if str(row["url"]) > page.cursor)
+        found = list(islice(rows, page.limit + 1))
+    shown = found[: page.limit]
+    return {"items": shown, "next": shown[-1]["url"] if len(found) > page.limit else None}
+
+
+def own(request: HttpRequest, monitor_id: UUID) -> MonitorTask:
+    return get_object_or_404(MonitorTask.objects.of(request.user).select_related("current_snapshot"), pk=monitor_id)
+
+
+def _try(step: Any) -> Any:
+    """What a person may have got wrong, in the words of the API."""
+    try:
+        return step()
+    except WrongMonitor as error:
+        kind = Conflict if error.code in ("already_watched", "paused", "too_many") else Invalid
+        raise kind(error.message, code=error.code, details=[{"field": error.field, "message": error.message}]) from None
+    except SiteInstead as found:
+        message = _("This is a page, not a sitemap. The site names these sitemaps: choose one.")
+        raise Invalid(message, code="site_instead", details={"sitemaps": found.sitemaps}) from None
+    except (WebError, Unreadable, sandbox.TaskError) as error:
+        details = [{"field": "sitemap_url", "message": _(error.message)}]
+        raise Invalid(_(error.message), code=error.code, details=details) from None
+
+
+MONITOR_NAMES = (
+    "id", "name", "sitemap_url", "check_interval_minutes", "status", "health", "kind", "last_check_at",
+    "next_check_at", "last_error", "error_count", "include_patterns", "exclude_patterns", "tell_minor",
+    "tell_removals", "created_at", "updated_at",
+)  # fmt: skip
+CHANGE_NAMES = (
+    "id", "monitor_task_id", "old_snapshot_id", "new_snapshot_id", "change_type", "added_count", "removed_count",
+    "modified_count", "noisy_count", "minor_count", "rolled_off_count", "health", "notes", "created_at",
+)  # fmt: skip
+SNAPSHOT_NAMES = (
+    "id", "monitor_task_id", "url_count", "url_hash", "fetch_duration_ms", "parse_duration_ms", "is_complete",
+    "parts", "notes", "created_at",
+)  # fmt: skip
+
+
+def monitor_out(monitor: MonitorTask) -> dict[str, Any]:
+    snapshot = monitor.current_snapshot
+    return {
+        **{name: getattr(monitor, name) for name in MONITOR_NAMES},
+        "url_count": snapshot.url_count if snapshot else None,
+        "channel_ids": [channel.pk for channel in monitor.channels.all()],
+    }
+
+
+def change_head(record: ChangeRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in CHANGE_NAMES}
+
+
+def snapshot_head(snapshot: SitemapSnapshot) -> dict[str, Any]:
+    return {name: getattr(snapshot, name) for name in SNAPSHOT_NAMES}
+
+
+def change_pieces(record: ChangeRecord) -> Iterator[str]:
+    """The record as JSON, with `changes` in the three lists of its seed."""
+    head = json.dumps(change_head(record), ensure_ascii=False, default=str)
+    yield f'{head[:-1]}, "extras": {json.dumps(record.extras, ensure_ascii=False)}, "changes": {{'
+    for number, kind in enumerate(("added", "removed", "modified")):
+        yield f'{", " if number else ""}"{kind}": ['
+        for position, item in enumerate(change_items(record, kind)):
+            yield (", " if position else "") + json.dumps(item, ensure_ascii=False)
+        yield "]"
+    yield "}}"
+
+
+def streamed(pieces: Iterator[str]) -> StreamingHttpResponse:
+    return StreamingHttpResponse(pieces, content_type="application/json; charset=utf-8")

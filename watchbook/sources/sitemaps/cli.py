@@ -1,0 +1,91 @@
+"""`watchbook sitemaps`: a one-off check, what is due, export."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from watchbook.base import clock
+from watchbook.base.terminal import Failure, answer, failing_as, with_json, with_now
+
+
+@click.group("sitemaps")
+def group() -> None:
+    """Watch sitemaps."""
+
+
+@group.command()
+@click.argument("url")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to a file.")
+@click.option(
+    "--against", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Compare with a saved one."
+)
+@with_json
+def check(url: str, save: Path | None, against: Path | None, as_json: bool) -> None:
+    """Read a sitemap once: count, completeness, notes, and the difference to a saved result."""
+    from watchbook.sources.sitemaps.jobs import once  # after Django is set up
+
+    with failing_as(as_json), tempfile.TemporaryDirectory(prefix="watchbook-check-") as folder:
+        try:
+            result = once.check(url, Path(folder), against=against, save=save)
+        except once.CannotCheck as error:
+            raise Failure(error.message, error.code) from None
+        answer(result, _lines(result), as_json=as_json)
+
+
+@group.command("run-due")
+@with_now
+@with_json
+def run_due(now: datetime | None, as_json: bool) -> None:
+    """Check every monitor that is due, and deliver what is due."""
+    from watchbook.sources.sitemaps.jobs.due import run_due_now  # after Django is set up
+
+    with clock.set_to(now) if now else nullcontext():
+        tally = run_due_now(clock.now())
+    answer(tally, [f"{name}: {count}" for name, count in tally.items()], as_json=as_json)
+
+
+@group.command()
+@click.argument("monitor")
+@click.option("--snapshot", help="Id of a snapshot; default is the newest.")
+def export(monitor: str, snapshot: str | None) -> None:
+    """Every URL of a monitor's snapshot as JSON lines."""
+    from watchbook.sources.sitemaps.models import MonitorTask, SitemapSnapshot
+    from watchbook.sources.sitemaps.store.lists import snapshot_urls
+
+    try:
+        found = MonitorTask.objects.live().get(pk=monitor)
+        wanted = SitemapSnapshot.objects.get(pk=snapshot, monitor_task=found) if snapshot else found.current_snapshot
+    except (MonitorTask.DoesNotExist, SitemapSnapshot.DoesNotExist, ValueError, TypeError) as error:
+        raise Failure("There is no such monitor or snapshot.", "unknown") from error
+    except Exception as error:
+        # An id that is not a UUID raises Django's ValidationError; anything else is not ours to word.
+        if type(error).__name__ != "ValidationError":
+            raise
+        raise Failure("There is no such monitor or snapshot.", "unknown") from None
+    if wanted is None:
+        raise Failure("The monitor has no snapshot yet.", "no_snapshot")
+    with tempfile.TemporaryDirectory(prefix="watchbook-export-") as folder:
+        for row in snapshot_urls(wanted, Path(folder)):
+            click.echo(json.dumps(row, ensure_ascii=False))
+
+
+def _lines(result: dict[str, Any]) -> Iterator[str]:
+    yield f"{result['url']}: {result['kind']}, {result['url_count']:,} URLs, " + (
+        "complete" if result["complete"] else "NOT complete"
+    )
+    yield f"hash {result['url_hash']}"
+    for note in result["notes"]:
+        yield f"  note: {note}"
+    for part in result["parts"]:
+        yield f"  {part['outcome']:12} {part['url_count']:>9,}  {part['url']}"
+    for kind, sign in (("added", "+"), ("removed", "-"), ("modified", "~")):
+        for item in result.get(kind, [])[:100]:
+            yield f"{sign} {item['url']}"

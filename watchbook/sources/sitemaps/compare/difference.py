@@ -1,0 +1,226 @@
+"""What is different between two snapshots, over the union of their parts and with bounded memory.
+
+All lists are sorted, so both sides are walked together range by range; a page that moved from one file to another
+meets itself in the same range. Parts with equal content on both sides are only asked about pages that changed
+elsewhere. The result is spooled: a million changes do not have to fit in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from tempfile import SpooledTemporaryFile
+from types import TracebackType
+from typing import IO
+
+from watchbook.sources.sitemaps.parse.lastmod import is_backwards, same_lastmod
+from watchbook.sources.sitemaps.parse.lines import best_of, key_of, read_line
+from watchbook.sources.sitemaps.parse.lists import PartList
+from watchbook.sources.sitemaps.parse.merge import aligned, block_size, blocks_of
+from watchbook.sources.sitemaps.parse.records import UrlRecord
+
+ADDED, REMOVED, MODIFIED = "added", "removed", "modified"
+MINOR = "minor"
+"""Only changefreq or priority is different: recorded, not told."""
+HELD = "held"
+"""Not listed any more, but not everything could be read: no removal until a whole check says so."""
+ROLLED_OFF = "rolled_off"
+"""Left a news sitemap, as pages there do after two days."""
+KINDS = (ADDED, REMOVED, MODIFIED, MINOR, HELD, ROLLED_OFF)
+_SPOOL_BYTES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One page before and after; one of them is None when it was added or removed."""
+
+    url: str
+    old: UrlRecord | None
+    new: UrlRecord | None
+
+    @property
+    def is_backwards(self) -> bool:
+        return self.old is not None and self.new is not None and is_backwards(self.old.lastmod, self.new.lastmod)
+
+    def as_json(self) -> dict[str, str | None]:
+        """The shapes of the change record."""
+        if self.old is None:
+            return {"url": self.url, "lastmod": self.new.lastmod or None if self.new else None}
+        if self.new is None:
+            return {"url": self.url}
+        return {"url": self.url, "old_lastmod": self.old.lastmod or None, "new_lastmod": self.new.lastmod or None}
+
+
+class Difference:
+    """Counts and, as often as wanted, the changes themselves in the order of their URLs. Close it after use."""
+
+    def __init__(self) -> None:
+        self._files = ExitStack()
+        self._spools: dict[str, IO[bytes]] = {}
+        self.counts: Counter[str] = Counter()
+
+    def __enter__(self) -> Difference:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._files.close()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that counts as a change: no page added, removed or modified."""
+        return not any(self.counts[kind] for kind in (ADDED, REMOVED, MODIFIED))
+
+    def record(self, kind: str, old: bytes, new: bytes) -> None:
+        if kind not in self._spools:
+            spool = SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - closed with the difference
+            self._spools[kind] = self._files.enter_context(spool)
+        self._spools[kind].write(b"%b\0%b\n" % (old, new))
+        self.counts[kind] += 1
+
+    def changes(self, kind: str) -> Iterator[Change]:
+        spool = self._spools.get(kind)
+        for block in blocks_of(_Again(spool), 65_536) if spool else ():
+            for line in block:
+                old, _, new = line.partition(b"\0")
+                before, after = read_line(old) if old else None, read_line(new) if new else None
+                yield Change((after or before or UrlRecord("")).url, before, after)
+
+    def items(self, kind: str) -> Iterator[dict[str, str | None]]:
+        return (change.as_json() for change in self.changes(kind))
+
+    def json_pieces(self) -> Iterator[str]:
+        """The change record as JSON text, piece by piece."""
+        for number, kind in enumerate((ADDED, REMOVED, MODIFIED)):
+            yield f'{", " if number else "{"}"{kind}": ['
+            for position, item in enumerate(self.items(kind)):
+                yield (", " if position else "") + json.dumps(item, ensure_ascii=False)
+            yield "]"
+        yield "}"
+
+
+class _Again:
+    """Reads a shared file from its start, whoever else reads it meanwhile."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._position = 0
+
+    def read(self, size: int, /) -> bytes:
+        self._file.seek(self._position)
+        data = self._file.read(size)
+        self._position += len(data)
+        return data
+
+
+def compare(
+    old_parts: Sequence[PartList],
+    new_parts: Sequence[PartList],
+    *,
+    removals: bool = True,
+    keep: Callable[[str], bool] | None = None,
+) -> Difference:
+    """Added, removed and modified pages. `removals=False` for a check that did not read everything.
+
+    `keep` says which URLs are of interest; changes of others are left out.
+    """
+    same = Counter(part.sha256 for part in old_parts) & Counter(part.sha256 for part in new_parts)
+    old, common = _apart(old_parts, same)
+    new, _ = _apart(new_parts, same)
+    difference = Difference()
+    try:
+        if old or new:
+            _walk(old, new, common, _Recorder(difference, removals, keep))
+    except BaseException:
+        difference.close()
+        raise
+    return difference
+
+
+def _apart(parts: Sequence[PartList], same: Counter[str]) -> tuple[list[PartList], list[PartList]]:
+    left = Counter(same)
+    changed: list[PartList] = []
+    common: list[PartList] = []
+    for part in parts:
+        if left[part.sha256]:
+            left[part.sha256] -= 1
+            common.append(part)
+        else:
+            changed.append(part)
+    return changed, common
+
+
+def _walk(old: list[PartList], new: list[PartList], common: list[PartList], recorder: _Recorder) -> None:
+    size = block_size(len(old) + len(new) + len(common))
+    is_news = [part.news for part in old]
+    for lists in aligned(part.blocks(size) for part in (*old, *new, *common)):
+        before, after, both = lists[: len(old)], lists[len(old) : len(old) + len(new)], lists[len(old) + len(new) :]
+        pairs = _pairs(set().union(*before), set().union(*after), both)
+        recorder.news_only = _only_in_news(before, is_news) if pairs and any(is_news) else frozenset()
+        for key in sorted(pairs):
+            recorder.take(key, *pairs[key])
+
+
+def _pairs(old: set[bytes], new: set[bytes], both: list[list[bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
+    """The line that counts before and after, for every page with a line that stands on one side only."""
+    gone, come = _by_page(old - new), _by_page(new - old)
+    pages = gone.keys() | come.keys()
+    if not pages:
+        return {}
+    # A page may stand in several files; what stands on both sides has its say on both.
+    also = _by_page(line for line in chain(old & new, *both) if line.partition(b"\t")[0] in pages)
+    return {page: (_best(gone, also, page), _best(come, also, page)) for page in pages}
+
+
+def _by_page(lines: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    pages: dict[bytes, list[bytes]] = {}
+    for line in lines:
+        pages.setdefault(key_of(line), []).append(line)
+    return pages
+
+
+def _best(own: dict[bytes, list[bytes]], also: dict[bytes, list[bytes]], page: bytes) -> bytes:
+    lines = own.get(page, []) + also.get(page, [])
+    return (lines[0] if len(lines) == 1 else best_of(lines)) if lines else b""
+
+
+def _only_in_news(lists: list[list[bytes]], is_news: list[bool]) -> frozenset[bytes]:
+    news = {key_of(line) for lines, flag in zip(lists, is_news, strict=True) if flag for line in lines}
+    other = {key_of(line) for lines, flag in zip(lists, is_news, strict=True) if not flag for line in lines}
+    return frozenset(news - other)
+
+
+class _Recorder:
+    """Says of each pair what kind of change it is."""
+
+    def __init__(self, difference: Difference, removals: bool, keep: Callable[[str], bool] | None) -> None:
+        self._difference = difference
+        self._removals = removals
+        self._keep = keep
+        self.news_only: frozenset[bytes] = frozenset()
+
+    def take(self, key: bytes, old: bytes, new: bytes) -> None:
+        if old == new or (self._keep is not None and not self._keep(read_line(old or new).url)):
+            return
+        kind = self._kind(key, old, new)
+        if kind:
+            self._difference.record(kind, old, new)
+
+    def _kind(self, key: bytes, old: bytes, new: bytes) -> str | None:
+        if not old:
+            return ADDED
+        if not new:
+            if key in self.news_only:
+                return ROLLED_OFF
+            return REMOVED if self._removals else HELD
+        _, old_lastmod, *old_rest = old.split(b"\t")
+        _, new_lastmod, *new_rest = new.split(b"\t")
+        if not same_lastmod(old_lastmod, new_lastmod):
+            return MODIFIED
+        return MINOR if old_rest != new_rest else None

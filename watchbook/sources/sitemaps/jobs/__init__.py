@@ -1,0 +1,1 @@
+"""The stories: a check, what is due, what is forgotten."""

@@ -1,0 +1,285 @@
+"""The seed's tables: monitors, snapshots, changes, notices; and the parts a monitor's sitemap is read from."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from hashlib import sha256
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from watchbook.base import clock
+from watchbook.core.notify.models import NotificationChannel
+
+SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 1440
+ERRORS_UNTIL_ERROR = 3
+
+
+class Status(models.TextChoices):
+    ACTIVE = "active", _("Active")
+    PAUSED = "paused", _("Paused")
+    ERROR = "error", _("Error")
+
+
+class Health(models.TextChoices):
+    """What the last check found, finer than the seed's three states."""
+
+    NEW = "new", _("Not checked yet")
+    OK = "ok", _("Healthy")
+    DEGRADED = "degraded", _("Degraded")
+    SUSPECT = "suspect", _("Suspect")
+    FAILING = "failing", _("Failing")
+    BLOCKED = "blocked", _("Blocked")
+    NOT_A_SITEMAP = "not_a_sitemap", _("Not a sitemap")
+
+
+class MonitorQuerySet(models.QuerySet["MonitorTask"]):
+    def live(self) -> MonitorQuerySet:
+        return self.filter(deleted_at=None)
+
+    def of(self, user: object) -> MonitorQuerySet:
+        return self.live().filter(user=user)
+
+    def due(self, now: datetime) -> MonitorQuerySet:
+        return self.live().exclude(status=Status.PAUSED).filter(next_check_at__lte=now)
+
+
+class MonitorTask(models.Model):
+    """A sitemap that somebody watches."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="monitors", db_index=False)
+    name = models.CharField(max_length=255)
+    sitemap_url = models.CharField(max_length=2048)
+    check_interval_minutes = models.IntegerField(
+        default=60, validators=[MinValueValidator(SHORTEST_INTERVAL), MaxValueValidator(LONGEST_INTERVAL)]
+    )
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    last_check_at = models.DateTimeField(null=True, blank=True)
+    last_error = models.TextField(null=True, blank=True)
+    error_count = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=clock.now)
+    updated_at = models.DateTimeField(default=clock.now)
+
+    deleted_at = models.DateTimeField(null=True)
+    # Digest of the address while the monitor lives, NULL once it is deleted: a plain unique constraint then says
+    # "once per person" on every database, and a long address never meets an index limit.
+    live_url_digest = models.CharField(max_length=64, null=True)
+    host = models.CharField(max_length=255)
+    next_check_at = models.DateTimeField(default=clock.now)
+    health = models.CharField(max_length=20, choices=Health.choices, default=Health.NEW)
+    kind = models.CharField(max_length=12, blank=True, default="")
+    degraded_count = models.PositiveIntegerField(default=0)
+    # Digest of a shrunken list that was seen once and waits to be seen again.
+    suspect_hash = models.CharField(max_length=64, blank=True, default="")
+    suspect_since = models.DateTimeField(null=True)
+    told_error = models.BooleanField(default=False)
+    # The last fetch that sent no validators: once a day, because a stale 304 can hide a sitemap for ever.
+    whole_fetch_at = models.DateTimeField(null=True)
+    include_patterns = models.JSONField(default=list, blank=True)
+    exclude_patterns = models.JSONField(default=list, blank=True)
+    tell_minor = models.BooleanField(default=False)
+    tell_removals = models.BooleanField(default=True)
+    current_snapshot = models.ForeignKey("SitemapSnapshot", models.SET_NULL, null=True, related_name="+")
+    channels = models.ManyToManyField(NotificationChannel, through="MonitorTaskChannel", related_name="monitors")
+
+    objects = MonitorQuerySet.as_manager()
+
+    class Meta:
+        db_table = "monitor_tasks"
+        constraints = [
+            models.UniqueConstraint(fields=["user", "live_url_digest"], name="monitor_once_per_user"),
+            models.CheckConstraint(
+                condition=models.Q(
+                    check_interval_minutes__gte=SHORTEST_INTERVAL, check_interval_minutes__lte=LONGEST_INTERVAL
+                ),
+                name="monitor_interval_range",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["user"], name="idx_monitor_user"),
+            models.Index(fields=["status"], name="idx_monitor_status"),
+            models.Index(
+                fields=["status", "last_check_at"], name="idx_monitor_next_check", condition=models.Q(status="active")
+            ),
+            models.Index(fields=["next_check_at"], name="monitor_due"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def url_digest(url: str) -> str:
+    return sha256(url.encode()).hexdigest()
+
+
+class SitemapSnapshot(models.Model):
+    """What a sitemap listed. `urls` holds the list itself, or above 1,000 entries the manifest of where it is kept."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    monitor_task = models.ForeignKey(MonitorTask, models.CASCADE, related_name="snapshots", db_index=False)
+    url_count = models.IntegerField()
+    url_hash = models.CharField(max_length=64)
+    urls = models.JSONField()
+    fetch_duration_ms = models.IntegerField()
+    parse_duration_ms = models.IntegerField()
+    created_at = models.DateTimeField()
+
+    is_complete = models.BooleanField(default=True)
+    # [{url, sha256, url_count, complete, outcome}], the parts this snapshot is the union of
+    parts = models.JSONField(default=list)
+    notes = models.JSONField(default=list)
+
+    class Meta:
+        db_table = "sitemap_snapshots"
+        indexes = [
+            models.Index(fields=["monitor_task"], name="idx_snapshot_monitor"),
+            models.Index(fields=["created_at"], name="idx_snapshot_created"),
+        ]
+
+
+class ChangeType(models.TextChoices):
+    INITIAL = "initial", _("Baseline")
+    NO_CHANGE = "no_change", _("No change")
+    CHANGED = "changed", _("Changed")
+
+
+class ChangeRecord(models.Model):
+    """One check that was taken as true: what is different from the snapshot before it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    monitor_task = models.ForeignKey(MonitorTask, models.CASCADE, related_name="change_records", db_index=False)
+    old_snapshot = models.ForeignKey(SitemapSnapshot, models.SET_NULL, null=True, related_name="changes_from")
+    new_snapshot = models.ForeignKey(SitemapSnapshot, models.CASCADE, related_name="changes_to")
+    change_type = models.CharField(max_length=10, choices=ChangeType.choices)
+    added_count = models.IntegerField(default=0)
+    removed_count = models.IntegerField(default=0)
+    modified_count = models.IntegerField(default=0)
+    changes = models.JSONField()
+    created_at = models.DateTimeField()
+
+    health = models.CharField(max_length=20, choices=Health.choices, default=Health.OK)
+    # Modified ones that change at nearly every check: listed, not told.
+    noisy_count = models.IntegerField(default=0)
+    # Only changefreq or priority is different.
+    minor_count = models.IntegerField(default=0)
+    # Left a news sitemap, as pages there do after two days: removed, not told.
+    rolled_off_count = models.IntegerField(default=0)
+    # {"noisy": [urls], "minor": [...], "restamp": {lastmod, count}}, each list with its first thousand
+    extras = models.JSONField(default=dict)
+    notes = models.JSONField(default=list)
+
+    class Meta:
+        db_table = "change_records"
+        indexes = [
+            models.Index(fields=["monitor_task"], name="idx_change_monitor"),
+            models.Index(fields=["created_at"], name="idx_change_created"),
+            models.Index(fields=["change_type"], name="idx_change_type", condition=models.Q(change_type="changed")),
+            models.Index(fields=["monitor_task", "-created_at"], name="change_newest"),
+        ]
+
+
+class SitemapCheck(models.Model):
+    """Every check, also those that concluded nothing: the history a reader sees, and what it cost."""
+
+    monitor_task = models.ForeignKey(MonitorTask, models.CASCADE, related_name="checks", db_index=False)
+    change_record = models.ForeignKey(ChangeRecord, models.SET_NULL, null=True, related_name="+")
+    outcome = models.CharField(max_length=20, choices=Health.choices)
+    url_count = models.IntegerField(null=True)
+    removed_count = models.IntegerField(default=0)
+    error_code = models.CharField(max_length=60, blank=True, default="")
+    message = models.TextField(blank=True, default="")
+    http_request_count = models.PositiveIntegerField(default=0)
+    bytes_read = models.PositiveBigIntegerField(default=0)
+    duration_ms = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "sitemap_checks"
+        indexes = [
+            models.Index(fields=["monitor_task", "-created_at"], name="sitemap_check_newest"),
+            models.Index(fields=["created_at"], name="sitemap_check_created"),
+        ]
+
+
+class SitemapPart(models.Model):
+    """One file a sitemap is read from, as it was when it was last read whole."""
+
+    monitor_task = models.ForeignKey(MonitorTask, models.CASCADE, related_name="parts")
+    url = models.CharField(max_length=2048)
+    url_digest = models.CharField(max_length=64)
+    position = models.PositiveIntegerField(default=0)
+    # What the reader found: kind, count, notes, children of an index.
+    summary = models.JSONField(default=dict)
+    # Validators are stored only together with what was read: a 304 means "same as the last part read whole".
+    etag = models.CharField(max_length=500, blank=True, default="")
+    last_modified = models.CharField(max_length=100, blank=True, default="")
+    body_sha256 = models.CharField(max_length=64, blank=True, default="")
+    outcome = models.CharField(max_length=20, default="ok")
+    fail_count = models.PositiveIntegerField(default=0)
+    # Listed by its index no more, but not yet known to be gone.
+    missing_since = models.DateTimeField(null=True)
+    read_at = models.DateTimeField(null=True)
+    # The first check could not read it: what it lists when it is first read belongs to the baseline.
+    owes_baseline = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "sitemap_parts"
+        constraints = [models.UniqueConstraint(fields=["monitor_task", "url_digest"], name="sitemap_part_once")]
+
+
+class UrlHistory(models.Model):
+    """Which URLs ever changed, and in which of the last seven checks: noise is learned per URL."""
+
+    monitor_task = models.OneToOneField(MonitorTask, models.CASCADE, primary_key=True, related_name="url_history")
+    # zstd of "url TAB history" lines
+    data = models.BinaryField(default=bytes)
+    # Checks without any modification since it was last written.
+    unchanged_checks = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        db_table = "sitemap_url_history"
+
+
+class MonitorTaskChannel(models.Model):
+    """Which channels hear about a monitor."""
+
+    pk = models.CompositePrimaryKey("monitor_task_id", "channel_id")
+    monitor_task = models.ForeignKey(MonitorTask, models.CASCADE, related_name="channel_links")
+    channel = models.ForeignKey(NotificationChannel, models.CASCADE, related_name="monitor_links")
+    created_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        db_table = "monitor_task_channels"
+
+
+class LogStatus(models.TextChoices):
+    PENDING = "pending", _("Pending")
+    SENT = "sent", _("Sent")
+    FAILED = "failed", _("Failed")
+
+
+class NotificationLog(models.Model):
+    """One row per (channel, change): the seed's view of a delivery."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    channel = models.ForeignKey(NotificationChannel, models.CASCADE, related_name="+", db_index=False)
+    change_record = models.ForeignKey(ChangeRecord, models.CASCADE, related_name="notification_logs", db_index=False)
+    status = models.CharField(max_length=10, choices=LogStatus.choices, default=LogStatus.PENDING)
+    error_message = models.TextField(null=True, blank=True)
+    # When it was sent; while it is pending, when it was decided.
+    sent_at = models.DateTimeField(default=clock.now)
+    response_code = models.IntegerField(null=True, blank=True)
+    retry_count = models.IntegerField(default=0)
+
+    class Meta:
+        db_table = "notification_logs"
+        constraints = [models.UniqueConstraint(fields=["channel", "change_record"], name="notification_once")]
+        indexes = [
+            models.Index(fields=["channel"], name="idx_notification_channel"),
+            models.Index(fields=["change_record"], name="idx_notification_change"),
+            models.Index(fields=["status"], name="idx_notification_status"),
+        ]

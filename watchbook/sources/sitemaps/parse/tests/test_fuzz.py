@@ -1,0 +1,97 @@
+"""Broken in any way, a file is read, refused or called incomplete; it never crashes or hangs the reader."""
+
+from __future__ import annotations
+
+import gzip
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from watchbook.sources.sitemaps.parse import Unreadable, read_robots
+from watchbook.sources.sitemaps.parse.tests.files import ADDRESS, BASE_BYTES, IMAGES, SPACE, entry, index, read, urlset
+
+ITEM = b"<item><link>https://e.com/a</link><pubDate>Mon, 06 May 2024 07:35:20 GMT</pubDate></item>"
+RSS = b"<rss><channel>" + ITEM + b"</channel></rss>"
+IMAGE = "<image:image><image:loc>https://e.com/i.png</image:loc></image:image>"
+SEEDS = [
+    BASE_BYTES,
+    gzip.compress(BASE_BYTES),
+    gzip.compress(gzip.compress(BASE_BYTES)),
+    BASE_BYTES.decode().encode("utf-16"),
+    index("https://e.com/1.xml", "https://e.com/2.xml"),
+    RSS,
+    b"https://e.com/a\r\nhttps://e.com/b\r\n",
+    urlset(
+        entry("https://e.com/a?x=1&amp;y=2", "2026-01-01T00:00:00+00:00", IMAGE),
+        entry("<![CDATA[https://e.com/b]]>"),
+        attributes=f'xmlns="{SPACE}" xmlns:image="{IMAGES}"',
+    ).encode(),
+]
+PIECES = [
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b"]]>",
+    b"<url>",
+    b"</url>",
+    b"</urlset>",
+    b"&",
+    b"&#0;",
+    b"&#xD800;",
+    b"&nbsp;",
+]
+PIECES += [
+    b"\0",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"<loc>",
+    b"<?",
+    b"<!DOCTYPE x [",
+    b"<!ENTITY x 'y'>",
+    b"\x1f\x8b",
+    b"\t",
+    b"'",
+]
+
+
+@st.composite
+def broken(draw):
+    body = bytearray(draw(st.sampled_from(SEEDS)))
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(body)))
+        kind = draw(st.sampled_from(["insert", "cut", "flip", "repeat", "end"]))
+        if kind == "insert":
+            body[at:at] = draw(st.sampled_from(PIECES) | st.binary(max_size=6))
+        elif kind == "cut":
+            del body[at : at + draw(st.integers(1, 30))]
+        elif kind == "flip" and at < len(body):
+            body[at] ^= draw(st.integers(1, 255))
+        elif kind == "repeat":
+            body[at:at] = body[at : at + 40] * draw(st.integers(1, 20))
+        elif kind == "end":
+            del body[at:]
+    return bytes(body)
+
+
+@settings(max_examples=300, deadline=2_000, suppress_health_check=[HealthCheck.too_slow])
+@given(broken())
+def test_broken_files_never_break_the_reader(body):
+    try:
+        part = read(body)
+    except Unreadable:
+        return
+    records = list(part.pages.records())
+    assert len(records) == part.count <= part.listed
+    assert [r.url for r in records] == sorted({r.url for r in records}, key=str.encode)
+    for record in records:
+        assert record.url.startswith(("http://", "https://"))
+        assert len(record.url) <= 2048
+        assert min(record.url) >= "\t"
+    assert part.complete == (part.state == "ok")
+
+
+@settings(max_examples=100, deadline=2_000)
+@given(st.binary(max_size=300) | broken())
+def test_broken_robots_files_never_break_the_reader(body):
+    for url in read_robots(body, ADDRESS).sitemaps:
+        assert url.startswith(("http://", "https://"))

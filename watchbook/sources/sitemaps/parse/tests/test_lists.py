@@ -1,0 +1,110 @@
+"""Canonical lists: sorted, each page once, whatever their size."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from watchbook.sources.sitemaps.parse import PartList, lists
+from watchbook.sources.sitemaps.parse.lines import key_for, key_of, read_line, write_line
+from watchbook.sources.sitemaps.parse.lists import ListWriter
+from watchbook.sources.sitemaps.parse.merge import aligned, join_sorted
+
+# No character below the tab: the reader removes them.
+texts = st.text(st.characters(min_codepoint=9, exclude_categories=["Cs"]), max_size=8)
+
+
+@given(st.tuples(texts, texts, texts, texts))
+def test_a_line_gives_back_what_was_written(fields):
+    line = write_line(*fields)
+    record = read_line(line)
+    assert (record.url, record.lastmod, record.changefreq, record.priority) == fields
+    assert b"\n" not in line
+    assert key_of(line) == key_for(fields[0])
+
+
+def test_the_list_is_sorted_tsv_with_its_own_hash():
+    writer = ListWriter()
+    writer.add([write_line("https://e.com/b", "2026-01-02", "daily", "0.8"), write_line("https://e.com/a")])
+    part = writer.finish("name")
+    assert part.source == b"https://e.com/a\t\t\t\nhttps://e.com/b\t2026-01-02\tdaily\t0.8\n"
+    assert part.sha256 == hashlib.sha256(part.source).hexdigest()
+    assert [record.as_json() for record in part.records()][1] == {
+        "url": "https://e.com/b",
+        "lastmod": "2026-01-02",
+        "changefreq": "daily",
+        "priority": "0.8",
+    }
+
+
+def test_of_repeated_pages_the_newest_date_counts_in_any_order():
+    old, new = (
+        write_line("https://e.com/a", "Mon, 06 May 2024 00:00:00 GMT"),
+        write_line("https://e.com/a", "2025-01-01"),
+    )
+    text = write_line("https://e.com/a", "yesterday")
+    for order in ([old, new, text], [text, new, old], [new, text, old]):
+        writer = ListWriter()
+        writer.add(order)
+        assert [record.lastmod for record in writer.finish("name").records()] == ["2025-01-01"]
+
+
+rows = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=60)
+
+
+@settings(max_examples=60)
+@given(rows, st.integers(1, 400))
+def test_a_list_sorted_in_runs_is_the_list_sorted_at_once(pages, run_bytes):
+    lines = [write_line(f"https://e.com/{page}", f"2026-01-0{day}") for page, day in pages]
+    whole, pieces = ListWriter(), ListWriter()
+    whole.add(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "RUN_BYTES", run_bytes)
+        for line in lines:
+            pieces.add([line])
+    assert pieces.finish("name") == whole.finish("name")
+
+
+def test_runs_on_disk_are_gone_afterwards(tmp_path, monkeypatch):
+    monkeypatch.setattr(lists, "RUN_BYTES", 100)
+    writer = ListWriter(tmp_path / "list.tsv")
+    for number in range(100):
+        writer.add([write_line(f"https://e.com/{number % 50}")])
+    part = writer.finish("name")
+    assert (part.count, writer.taken) == (50, 100)
+    assert [path.name for path in tmp_path.iterdir()] == ["list.tsv"]
+
+
+def test_a_list_may_be_compressed(tmp_path):
+    writer = ListWriter()
+    writer.add([write_line(f"https://e.com/{number}") for number in range(1000)])
+    plain = writer.finish("name")
+    path = tmp_path / "list.zst"
+    path.write_bytes(zstandard.compress(plain.source))
+    packed = PartList("name", plain.sha256, plain.count, path)
+    assert list(packed.records()) == list(plain.records())
+    assert list(packed.blocks(100)) != []
+
+
+lists_of_pages = st.lists(st.lists(st.integers(0, 30), unique=True).map(sorted), max_size=5)
+
+
+@given(lists_of_pages, st.integers(1, 7))
+def test_walking_side_by_side_keeps_every_page_together(lists_, size):
+    lines = [[write_line(f"{page:03}") for page in pages] for pages in lists_]
+    blocks = [iter([each[at : at + size] for at in range(0, len(each), size)]) for each in lines]
+    rounds = list(aligned(blocks))
+    met = [line for round_ in rounds for line in join_sorted(round_)]
+    assert met == sorted(line for each in lines for line in each)
+    seen_in = [{key_of(line) for part in round_ for line in part} for round_ in rounds]
+    assert sum(map(len, seen_in)) == len(set().union(*seen_in))
+
+
+def test_a_list_that_is_not_sorted_is_an_error_not_a_hang():
+    lines = [write_line(page) for page in ("d", "c", "b", "a")]
+    with pytest.raises(ValueError, match="not sorted"):
+        list(aligned([iter([[line] for line in lines])]))

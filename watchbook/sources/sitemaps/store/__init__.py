@@ -1,0 +1,1 @@
+"""The only writer of the sitemaps tables. Every function is called inside a transaction that checks the run's lease."""
