@@ -66,7 +66,9 @@ def _django_command(name: str) -> click.Command | None:
     if name not in get_commands():
         return None
 
-    @click.command(name, context_settings={"ignore_unknown_options": True, "help_option_names": []}, help="Django's own command.")
+    @click.command(
+        name, context_settings={"ignore_unknown_options": True, "help_option_names": []}, help="Django's own command."
+    )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def run(arguments: tuple[str, ...]) -> None:
         from django.core.management import execute_from_command_line

@@ -14,10 +14,6 @@ DATABASE_URL = Option(
     "DATABASE_URL", text, default="", secret=True,
     help="postgres://, mysql:// or sqlite:/// address. Empty: watchbook.sqlite3 in the data folder.",
 )  # fmt: skip
-REDIS_URL = Option(
-    "REDIS_URL", text, default="", secret=True,
-    help="Shared cache and shared pace. Empty: the database does both.",
-)  # fmt: skip
 PUBLIC_URL = Option(
     "WATCHBOOK_PUBLIC_URL", text, default="http://127.0.0.1:8000",
     help="Address under which people reach this installation; links in mails are built from it.",

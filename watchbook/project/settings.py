@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.crypto import secret_file
 from watchbook.base.env import WrongSetting, load_dotenv
+from watchbook.base.web.options import REDIS_URL
 from watchbook.core import registry
 from watchbook.project import options
 from watchbook.project.database import database
@@ -151,6 +152,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31536000 if _IS_HTTPS else 0
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "watchbook.core.ui.errors.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
@@ -169,8 +171,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-if options.REDIS_URL.value:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": options.REDIS_URL.value}}
+if REDIS_URL.value:
+    CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL.value}
+    }
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache_entries"}}
 
@@ -181,7 +185,6 @@ TIME_ZONE = "Asia/Shanghai"
 USE_I18N = USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = HOME / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

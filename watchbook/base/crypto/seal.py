@@ -38,7 +38,9 @@ class KeyRing:
         master = self.masters.get(key_id)
         if master is None:
             raise CannotOpen(f"key {key_id} is not here")
-        derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"watchbook seal v2").derive(master.encode())
+        derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"watchbook seal v2").derive(
+            master.encode()
+        )
         return AESGCM(derived)
 
 

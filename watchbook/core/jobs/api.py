@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Router, Schema
+from ninja.responses import Status
 
 from watchbook.base import clock
 from watchbook.base.logs import redact
@@ -57,14 +58,14 @@ def list_jobs(request: HttpRequest) -> dict[str, Any]:
 
 
 @router.post("/jobs/{name}/run", response={202: RunOut})
-def run_job(request: HttpRequest, name: str) -> tuple[int, dict[str, Any]]:
+def run_job(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     """Put a run into the queue. A run that waits already is answered instead of a second one."""
     try:
         run = actions.run_soon(name, user=request.user)
     except actions.NotByHand:
         raise NotFound from None
     audit.record("job.started", subject=name, request=request, run=run.pk)
-    return 202, run_out(run)
+    return Status(202, run_out(run))
 
 
 @router.get("/jobs/runs/{int:run_id}", response=RunOut)

@@ -28,6 +28,11 @@ from watchbook.sources.sitemaps.models import (
 from watchbook.sources.sitemaps.store.states import next_check
 
 PATTERNS, PATTERN_LENGTH = 50, 500
+# What a new address changes of a monitor beside the values that were given.
+BEGUN_ANEW = {
+    "current_snapshot", "suspect_hash", "suspect_since", "whole_fetch_at", "status", "error_count", "told_error",
+    "next_check_at",
+}  # fmt: skip
 
 
 class WrongMonitor(Exception):
@@ -40,13 +45,24 @@ class WrongMonitor(Exception):
         self.code = code
 
 
-def add_monitor(user: Any, values: dict[str, Any]) -> tuple[MonitorTask, Look]:
-    """Look at the address first; only what can be read is watched. The first check follows at once."""
+def look_first(user: Any, address: str) -> Look:
+    """What adding this address would find. Refuses what is watched already before anybody is asked."""
+    url = check_url(clean_text(address).strip()).url
+    _refuse_twice(user, url)
+    return look_at(url)
+
+
+def add_monitor(user: Any, values: dict[str, Any], look: Look | None = None) -> tuple[MonitorTask, Look]:
+    """Look at the address first; only what can be read is watched. The first check follows at once.
+
+    A look at this very address that was taken a moment ago is not taken again.
+    """
     values = _checked(user, values)
     _refuse_twice(user, values["sitemap_url"])
     if MonitorTask.objects.of(user).count() >= options.MONITORS_PER_USER.value:
         raise WrongMonitor("", _("You have as many monitors as this installation allows."), "too_many")
-    look = look_at(values["sitemap_url"])
+    if look is None or look.url != values["sitemap_url"]:
+        look = look_at(values["sitemap_url"])
     channels = values.pop("channels", [])
     now = clock.now()
     monitor = MonitorTask(user=user, created_at=now, updated_at=now, next_check_at=now, kind=look.kind, **values)
@@ -71,13 +87,17 @@ def change_monitor(monitor: MonitorTask, values: dict[str, Any]) -> MonitorTask:
     with transaction.atomic():
         for name, value in values.items():
             setattr(monitor, name, value)
+        written = {*values, "updated_at"}
         if moved:
             _begin_anew(monitor)
+            written |= BEGUN_ANEW
         elif "check_interval_minutes" in values and monitor.last_check_at is not None:
             monitor.next_check_at = next_check(monitor, monitor.last_check_at)
+            written.add("next_check_at")
         monitor.updated_at = clock.now()
         try:
-            monitor.save()
+            # Only what was changed: a check may have ended meanwhile, and what it wrote must stay.
+            monitor.save(update_fields=written)
         except IntegrityError:
             raise _twice() from None
         if channels is not None:
@@ -123,6 +143,17 @@ def delete(monitor: MonitorTask) -> None:
     monitor.deleted_at = clock.now()
     monitor.live_url_digest = None
     _save(monitor, "deleted_at", "live_url_digest")
+
+
+def restore(monitor: MonitorTask) -> None:
+    """Take a deletion back, unless the same sitemap was added again since."""
+    monitor.deleted_at, monitor.live_url_digest = None, url_digest(monitor.sitemap_url)
+    monitor.next_check_at = clock.now()
+    try:
+        with transaction.atomic():
+            _save(monitor, "deleted_at", "live_url_digest", "next_check_at")
+    except IntegrityError:
+        raise _twice() from None
 
 
 def set_channels(monitor: MonitorTask, channels: Sequence[NotificationChannel]) -> None:

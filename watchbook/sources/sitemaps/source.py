@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_lazy as _
-
 from watchbook.core.registry import Job, SearchKind, Source
 from watchbook.core.schedule import cron, every
 
@@ -11,14 +9,14 @@ ROOM = "watchbook.sources.sitemaps"
 
 SOURCE = Source(
     slug="sitemaps",
-    title=_("Sitemaps"),
+    title="Sitemaps",
     icon="sitemap",
     order=20,
     home_url="sitemaps:monitors",
     jobs=(
         Job(
             name="sitemaps.due",
-            title=_("Find monitors that are due"),
+            title="Find monitors that are due",
             run=f"{ROOM}.jobs.due:enqueue_due",
             wanted=f"{ROOM}.jobs.due:anything_due",
             queue="monitoring_queue",
@@ -26,7 +24,7 @@ SOURCE = Source(
         ),
         Job(
             name="sitemaps.check",
-            title=_("Check a sitemap"),
+            title="Check a sitemap",
             run=f"{ROOM}.jobs.check:check_monitor",
             queue="crawler_queue",
             lease_seconds=300,
@@ -34,17 +32,17 @@ SOURCE = Source(
         ),
         Job(
             name="sitemaps.forget",
-            title=_("Forget old snapshots and changes"),
+            title="Forget old snapshots and changes",
             run=f"{ROOM}.jobs.retention:forget_old",
             queue="cleanup_queue",
             schedule=cron("20 4 * * *"),
         ),
     ),
-    search_kinds=(SearchKind("sitemap_change", _("Sitemap changes")),),
+    search_kinds=(SearchKind("sitemap_change", "Sitemap changes"),),
     stream_kinds=(
-        ("changed", _("Sitemap changed")),
-        ("error", _("Sitemap cannot be read")),
-        ("recovered", _("Sitemap can be read again")),
+        ("changed", "Sitemap changed"),
+        ("error", "Sitemap cannot be read"),
+        ("recovered", "Sitemap can be read again"),
     ),
     card=f"{ROOM}.card:card",
     delivery_changed=f"{ROOM}.store.notices:delivery_changed",

@@ -12,6 +12,8 @@ from watchbook.base.web.address import check_url
 from watchbook.base.web.charset import to_text
 from watchbook.base.web.cookies import CookieJar
 from watchbook.base.web.counting import counted
+from watchbook.base.web.errors import TimedOut
+from watchbook.base.web.exchange import Deadline
 
 HOME = check_url("https://forum.example/a/b?c=d")
 
@@ -104,6 +106,14 @@ def test_a_full_jar_forgets_the_oldest() -> None:
 def test_bytes_become_text_and_never_raise(body: bytes, content_type: str, wanted: str | None) -> None:
     text = to_text(body, content_type)
     assert text == wanted if wanted is not None else "\ufffd" in text
+
+
+def test_a_deadline_that_is_over_never_gives_more_time() -> None:
+    over = Deadline(-1)
+    with pytest.raises(TimedOut):
+        over.left()
+    over.extend(100)
+    assert 0 < over.left() < 100
 
 
 def test_a_thread_with_our_context_adds_to_our_count() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from watchbook.sources.sitemaps.parse.lastmod import count_unreadable
+from collections.abc import Iterable
+
+from watchbook.sources.sitemaps.parse.lastmod import is_unreadable
 from watchbook.sources.sitemaps.parse.lines import write_line
 from watchbook.sources.sitemaps.parse.lists import ListWriter
 from watchbook.sources.sitemaps.parse.notes import Notes
@@ -26,7 +28,6 @@ class Collector:
         self.children: dict[str, ChildRecord] = {}
         self._writer = writer
         self._lines: list[bytes] = []
-        self._lastmods: list[bytes] = []
 
     def address(self, raw: str) -> str | None:
         """The one spelling of an address, or None when it cannot be listed."""
@@ -49,7 +50,7 @@ class Collector:
             return
         lastmod = self.value(lastmod)
         self._lines.append(write_line(url, lastmod, self.value(changefreq), self.value(priority)))
-        self._lastmods.append(lastmod.encode())
+        self.notes.add("unreadable_lastmods", is_unreadable(lastmod.encode()))
         if len(self._lines) >= _BATCH:
             self.flush()
 
@@ -68,17 +69,20 @@ class Collector:
         else:
             self.children[url] = ChildRecord(url, self.value(lastmod))
 
-    def add_lines(self, lines: list[bytes], lastmods: list[bytes], listed: int) -> None:
-        """Rows that are already in their canonical form."""
-        self.listed += listed
-        self.notes.add("unreadable_lastmods", count_unreadable(lastmods))
-        room = self.limits.urls - self._writer.taken
-        self._writer.add(lines[:room])
-        if len(lines) > room:
-            self.notes.once("too_many_urls", self.limits.urls)
-            raise Enough
+    def add_lines(self, lines: list[bytes], urls: list[bytes], odd_lastmods: Iterable[bytes]) -> None:
+        """Lines that are already canonical, their URLs, and those of their dates that may be unreadable."""
+        self.notes.add("unreadable_lastmods", sum(map(is_unreadable, odd_lastmods)))
+        self._write(lines, urls)
 
     def flush(self) -> None:
-        lines, lastmods = self._lines, self._lastmods
-        self._lines, self._lastmods = [], []
-        self.add_lines(lines, lastmods, 0)
+        lines, self._lines = self._lines, []
+        if lines:
+            self._write(lines)
+
+    def _write(self, lines: list[bytes], urls: list[bytes] | None = None) -> None:
+        room = self.limits.urls - self._writer.taken
+        if len(lines) > room:
+            self._writer.add(lines[:room])
+            self.notes.once("too_many_urls", self.limits.urls)
+            raise Enough
+        self._writer.add(lines, urls)

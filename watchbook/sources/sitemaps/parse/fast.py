@@ -13,14 +13,16 @@ from functools import lru_cache
 
 from watchbook.sources.sitemaps.parse.collect import Collector
 from watchbook.sources.sitemaps.parse.encoding import Encoding
+from watchbook.sources.sitemaps.parse.lastmod import PLAIN
 from watchbook.sources.sitemaps.parse.root import Root
 from watchbook.sources.sitemaps.parse.urls import NORMAL
 
 FIELDS = (b"lastmod", b"changefreq", b"priority")
 _SPACE = rb"[ \t\r\n]*+"
 _LETTERS = rb"[!-%'-;=?-\[\]-~]"  # what needs neither unescaping in XML nor escaping in a line
-_VALUE = rb"(" + _LETTERS + rb"{0,60}+(?: ++" + _LETTERS + rb"{1,30}+)?+)"
-_NORMAL_LOC = rb"https?://[a-z0-9.\-]++(?::[0-9]{1,5}+)?+(?:[/?#]" + _LETTERS + rb"{0,1900}+)?+"
+_VALUE = rb"(" + _LETTERS + rb"{0,60}+)"
+_DATE = rb"(?:(" + PLAIN + rb"(?=<))|" + _VALUE + rb")"
+_NORMAL_LOC = rb"https?://[a-z0-9.\-]++/" + _LETTERS + rb"{0,1900}+"
 _TEXT = rb"[^<>&\x00-\x08\x0b\x0c\x0e-\x1f]*+"
 _ANY_LOC = _TEXT + rb"(?:&(?:amp|lt|gt|quot|apos|#[0-9]{2,7}|#x[0-9A-Fa-f]{2,6});" + _TEXT + rb")*+"
 _END = re.compile(rb"[ \t\r\n]*+</urlset[ \t\r\n]*+>(?:[ \t\r\n]++|<!--(?:[^-]++|-(?!->))*+-->)*+")
@@ -32,6 +34,7 @@ _SITEMAP_SPACE = re.compile(r"/schemas/sitemap/0\.")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BLOCK_END = b"</url>"
 _LONGEST_BLOCK = 4_000_000
+_COLUMNS = 7  # what stands between two blocks, and six groups
 
 
 class Refused(Exception):
@@ -83,21 +86,21 @@ class _Blocks:
         if self._pattern is None:
             self._pattern, self._columns = _block_pattern(_order_of_fields(block))
         parts = self._pattern.split(self._without_extensions(block))
-        if any(parts[0::6]):
+        if any(parts[0::_COLUMNS]):
             raise Refused
-        urls, texts = parts[1::6], parts[2::6]
-        fields = [parts[column::6] for column in self._columns]
-        listed = len(urls)
-        if None in urls:
+        urls, texts = parts[1::_COLUMNS], parts[2::_COLUMNS]
+        dates, odd_dates, freqs, priorities = (parts[column::_COLUMNS] for column in self._columns)
+        if any(odd_dates):
+            dates = [date or odd for date, odd in zip(dates, odd_dates, strict=True)]
+        self._collect.listed += len(urls)
+        if not all(urls):
             urls = [url or self._address(text) for url, text in zip(urls, texts, strict=True)]
-        fields = [[value or b"" for value in field] if None in field else field for field in fields]
-        rows = zip(urls, *fields, strict=True)
-        if None in urls:
-            kept = [row for row in rows if row[0] is not None]
-            lines, lastmods = [b"\t".join(row) for row in kept], [row[1] for row in kept]
-        else:
-            lines, lastmods = list(map(b"\t".join, rows)), fields[0]
-        self._collect.add_lines(lines, lastmods, listed)
+        rows: Iterable[tuple[bytes, ...]] = zip(urls, _filled(dates), _filled(freqs), _filled(priorities), strict=True)
+        if not all(urls):
+            rows = [row for row in rows if row[0]]
+            odd_dates = [odd for url, odd in zip(urls, odd_dates, strict=True) if url]
+            urls = [url for url in urls if url]
+        self._collect.add_lines(list(map(b"\t".join, rows)), urls, filter(None, odd_dates))
 
     def _check_encoding(self, block: bytes) -> None:
         if not self._encoding.is_utf8:
@@ -141,6 +144,10 @@ def _character(reference: re.Match[str]) -> str:
     return chr(number)
 
 
+def _filled(column: list[bytes]) -> list[bytes]:
+    return column if all(column) else [value or b"" for value in column]
+
+
 def _escaped(url: str) -> bytes:
     if "\\" in url or "\t" in url or "\n" in url or "\r" in url:
         raise Refused
@@ -158,13 +165,16 @@ def _order_of_fields(block: bytes) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=8)
 def _block_pattern(order: tuple[bytes, ...]) -> tuple[re.Pattern[bytes], tuple[int, ...]]:
-    """The grammar of a block, and in which groups lastmod, changefreq and priority are."""
-    fields = b"".join(
-        rb"(?:<%b>" % name + _SPACE + _VALUE + _SPACE + rb"</%b>" % name + _SPACE + rb")?+" for name in order
-    )
+    """The grammar of a block, and in which groups lastmod (plain or odd), changefreq and priority are."""
     loc = rb"<loc>(?:(" + _NORMAL_LOC + rb")|(" + _ANY_LOC + rb"))</loc>"
-    pattern = re.compile(rb"<url>" + _SPACE + loc + _SPACE + fields + rb"</url>" + _SPACE)
-    return pattern, tuple(3 + order.index(name) for name in FIELDS)
+    pattern, group = rb"<url>" + _SPACE + loc + _SPACE, 3
+    groups: dict[bytes, tuple[int, ...]] = {}
+    for name in order:
+        value, count = (_DATE, 2) if name == b"lastmod" else (_VALUE, 1)
+        pattern += rb"(?:<%b>%b</%b>%b)?+" % (name, value, name, _SPACE)
+        groups[name] = tuple(range(group, group + count))
+        group += count
+    return re.compile(pattern + rb"</url>" + _SPACE), sum((groups[name] for name in FIELDS), ())
 
 
 @lru_cache(maxsize=32)

@@ -44,7 +44,8 @@ _DATE = re.compile(_DAY)
 _UTC = re.compile(_DAY + _TIME + rb"(?:Z|\+00:00)")
 _DATES = re.compile(rb"(?:" + _DAY + rb"\n)*+")
 _UTCS = re.compile(rb"(?:" + _DAY + _TIME + rb"(?:Z|\+00:00)\n)*+")
-_READABLES = re.compile(rb"(?:(?:" + _DAY + rb"(?:" + _TIME + rb"(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]))?)?\n)*+")
+PLAIN = _DAY + rb"(?:" + _TIME + rb"(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]))?+"
+"""A regular expression for dates that can be read, in the forms of the standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +183,9 @@ def instant_texts(values: list[bytes]) -> list[bytes]:
     return texts
 
 
-def count_unreadable(values: list[bytes]) -> int:
-    """How many dates of a column cannot be read. Empty ones are not there to be read."""
-    odd = (value for is_plain, run in _runs(values, _READABLES) if not is_plain for value in run)
-    return sum(instant_text(value).startswith(b"?") for value in odd)
+def is_unreadable(value: bytes) -> bool:
+    """An empty one is not there to be read."""
+    return instant_text(value).startswith(b"?")
 
 
 def _runs(values: list[bytes], plain: re.Pattern[bytes]) -> Iterator[tuple[bool, list[bytes]]]:

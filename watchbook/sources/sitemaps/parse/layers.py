@@ -11,7 +11,7 @@ from watchbook.sources.sitemaps.parse.errors import Dangerous
 from watchbook.sources.sitemaps.parse.notes import Notes
 from watchbook.sources.sitemaps.parse.records import Limits
 
-CHUNK = 1 << 20
+CHUNK = 1 << 16
 _SIP = 1 << 12
 """Compressed bytes taken at a time: when one call meets damage, what it had unpacked is lost."""
 _MAGIC = b"\x1f\x8b"

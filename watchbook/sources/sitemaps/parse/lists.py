@@ -59,11 +59,17 @@ class ListWriter:
         self._output = output
         self._lines: list[bytes] = []
         self._bytes = 0
+        self._urls: set[bytes] | None = set()
         self._runs: list[IO[bytes]] = []
         self._files = ExitStack()
         self.taken = 0
 
-    def add(self, lines: list[bytes]) -> None:
+    def add(self, lines: list[bytes], urls: list[bytes] | None = None) -> None:
+        """`urls` are those of the lines, where they are at hand: without twins among them nobody has to look again."""
+        if self._urls is not None and urls is not None:
+            self._urls.update(urls)
+        else:
+            self._urls = None
         self._lines += lines
         self._bytes += sum(map(len, lines))
         self.taken += len(lines)
@@ -95,12 +101,13 @@ class ListWriter:
         run.writelines(_in_pieces(self._lines))
         run.seek(0)
         self._runs.append(run)
-        self._lines, self._bytes = [], 0
+        self._lines, self._bytes, self._urls = [], 0, None
 
     def _batches(self) -> Iterator[list[bytes]]:
         self._lines.sort()
         if not self._runs:
-            yield unique(self._lines)
+            has_twins = self._urls is None or len(self._urls) < len(self._lines)
+            yield unique(self._lines) if has_twins else self._lines
             return
         size = block_size(len(self._runs))
         lists = [*(blocks_of(run, size) for run in self._runs), iter([self._lines] if self._lines else [])]

@@ -1,0 +1,181 @@
+"""docs/reference is made from the program itself: options, commands, jobs, endpoints. `make docs` writes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+MADE = "<!-- Made by `make docs`; change the program, not this page. -->\n\n"
+
+
+def pages() -> dict[str, str]:
+    """File name to text, for every generated page."""
+    makers: dict[str, Callable[[], Iterator[str]]] = {
+        "options.md": options,
+        "commands.md": commands,
+        "jobs.md": jobs,
+        "api.md": endpoints,
+    }
+    return {name: MADE + "\n".join(make()) + "\n" for name, make in makers.items()}
+
+
+def options() -> Iterator[str]:
+    from watchbook.base import env
+
+    import_options()
+    yield "# Options"
+    yield ""
+    yield "Environment variables, or lines of a `.env` file in the folder where Watchbook is started."
+    for room, names in _by_room(env.declared()).items():
+        yield f"\n## {room}\n"
+        yield "| name | default | what it does |"
+        yield "|---|---|---|"
+        for option in names:
+            yield f"| `{option.name}` | {_default(option)} | {option.help}{_bounds(option)} |"
+
+
+def import_options() -> None:
+    """Every `options.py` of the package, so that everything is declared."""
+    package = Path(__file__).resolve().parents[2] / "watchbook"
+    for path in sorted(package.rglob("options.py")):
+        import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
+
+
+def _by_room(declared: Any) -> dict[str, list[Any]]:
+    import sys
+
+    rooms: dict[str, list[Any]] = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("watchbook.") and name.endswith(".options"):
+            room = name.removeprefix("watchbook.").removesuffix(".options").rsplit(".", 1)[-1]
+            for value in vars(module).values():
+                if declared.get(getattr(value, "name", "")) is value and value not in rooms.get(room, []):
+                    rooms.setdefault(room, []).append(value)
+    return rooms
+
+
+def _default(option: Any) -> str:
+    if option.name == "WATCHBOOK_HOME":
+        return "`~/.watchbook`"
+    value = option.default
+    if value in ("", (), None) or value == frozenset():
+        return "empty"
+    if isinstance(value, bool):
+        return "`on`" if value else "`off`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _bounds(option: Any) -> str:
+    parts = []
+    if option.choices:
+        parts.append("one of " + ", ".join(f"`{choice}`" for choice in option.choices))
+    if option.minimum is not None:
+        parts.append(f"at least {option.minimum:g}")
+    if option.maximum is not None:
+        parts.append(f"at most {option.maximum:g}")
+    if option.secret:
+        parts.append("secret")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def commands() -> Iterator[str]:
+    import click
+
+    from watchbook.project.cli import DJANGO_LISTED, HOUSE, program
+
+    yield "# Commands"
+    yield ""
+    yield "`--json` prints one JSON document; exit code 0 is success, 1 failure, 2 wrong usage. Django's own commands"
+    yield f"({', '.join(f'`{name}`' for name in DJANGO_LISTED)}, …) work too."
+    context = click.Context(program)
+    for name in program.list_commands(context):
+        if name in DJANGO_LISTED:
+            continue
+        command = program.get_command(context, name)
+        assert command is not None, (name, HOUSE)
+        yield from _command(command, f"watchbook {name}")
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
+    import click
+
+    if isinstance(command, click.Group):
+        for sub in sorted(command.commands):
+            yield from _command(command.commands[sub], f"{name} {sub}")
+        return
+    arguments = [p.human_readable_name for p in command.params if isinstance(p, click.Argument)]
+    yield f"\n## `{' '.join([name, *arguments])}`\n"
+    yield (command.help or "").strip().replace("\n\n", "\n")
+    given = [p for p in command.params if isinstance(p, click.Option)]
+    if given:
+        yield ""
+        for option in given:
+            yield f"- `{', '.join(option.opts)}`: {option.help or ''}".rstrip(": ")
+
+
+def jobs() -> Iterator[str]:
+    from watchbook.core import registry
+
+    yield "# Jobs"
+    yield ""
+    yield "`watchbook jobs run NAME` starts one by hand where that makes sense; schedules are Asia/Shanghai."
+    yield ""
+    yield "| job | what it does | queue | schedule | lease | attempts |"
+    yield "|---|---|---|---|---|---|"
+    for job in registry.jobs().values():
+        schedule = str(job.schedule) if job.schedule else "on demand"
+        names = "".join(f", `{name}`" for name in job.celery_names)
+        yield (
+            f"| `{job.name}`{names} | {job.title} | `{job.queue}` | {schedule} | {job.lease_seconds} s |"
+            f" {job.max_attempts} |"
+        )
+
+
+def endpoints() -> Iterator[str]:
+    from watchbook.core.api.shell import build_api
+
+    yield "# API"
+    yield ""
+    yield "`Authorization: Bearer TOKEN`, JSON. The same with schemas: `/api/docs` of a running Watchbook."
+    yield ""
+    yield "| endpoint | what it does |"
+    yield "|---|---|"
+    api = build_api()
+    schema = api.get_openapi_schema(path_prefix="/api/")
+    for path, methods in sorted(schema["paths"].items()):
+        for method, operation in methods.items():
+            words = (operation.get("description") or operation.get("summary") or "").split("\n")[0]
+            yield f"| `{method.upper()} {path}` | {words} |"
+
+
+def prepare() -> None:
+    """Django with nobody's settings but ours."""
+    import tempfile
+
+    if not os.environ.get("DJANGO_SETTINGS_MODULE"):
+        os.environ.setdefault("WATCHBOOK_HOME", tempfile.mkdtemp(prefix="watchbook-docs-"))
+        os.environ["DJANGO_SETTINGS_MODULE"] = "watchbook.project.settings"
+    import django
+
+    django.setup()
+
+
+def main() -> None:
+    prepare()
+    from django.utils import translation
+
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    with translation.override("en"):
+        for name, text in pages().items():
+            (REFERENCE / name).write_text(text, encoding="utf-8")
+            print(f"wrote docs/reference/{name}")
+
+
+if __name__ == "__main__":
+    assert find_spec("watchbook")
+    main()

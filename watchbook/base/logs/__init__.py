@@ -1,0 +1,1 @@
+"""Log lines: a request id in each, secrets in none."""

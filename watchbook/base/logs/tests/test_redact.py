@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from watchbook.base.logs import redact
+
+COOKIE = "sentinel-cookie-7f3a9c21"
+TOKEN = "sentinel-token-0b6d44ee"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known():
+    redact.forget_all()
+    yield
+    redact.forget_all()
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        f"Cookie: web_session={COOKIE}; a1={TOKEN}",
+        f"{{'Cookie': 'web_session={COOKIE}', 'Accept': '*/*'}}",
+        f"headers=[(b'cookie', b'web_session={COOKIE}'), (b'accept', b'*/*')]",
+        f"Set-Cookie: sid={COOKIE}; HttpOnly",
+        f"authorization: Bearer {TOKEN}",
+        f"sent Bearer {TOKEN} to the server",
+        f"GET https://user:{TOKEN}@example.com/path failed",
+        f"redis://:{TOKEN}@127.0.0.1:6379/0",
+        f"GET https://example.com/feed?token={TOKEN}&page=2",
+        f"https://example.com/cb?code={TOKEN}#x",
+        f"https://example.com/a?page=2;access_token={TOKEN}",
+        f"POST https://chat.example.com/api/webhooks/123/{TOKEN}",
+        f"password={TOKEN}",
+        f'{{"smtp_password": "{TOKEN}", "port": 25}}',
+        f"KeyError: api_key='{TOKEN}'",
+        f"X-Api-Key: {TOKEN}",
+        f"signed with whsec_{TOKEN.replace('-', '')}",
+    ],
+)
+def test_secret_is_masked_by_what_stands_around_it(leak):
+    shown = redact.line(leak)
+    assert COOKIE not in shown
+    assert TOKEN not in shown
+    assert TOKEN.replace("-", "") not in shown
+    assert "***" in shown
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "stored 30 floors of topic 4711 in 12 ms",
+        "GET https://example.com/search?keyword=cookies&page=2 gave 200",
+        "monkey: 3 bananas",
+        "visit https://example.com/hook-and-line/page today",
+        "KeyError: 'title'",
+    ],
+)
+def test_other_words_stay_as_they_are(plain):
+    assert redact.line(plain) == plain
+
+
+def test_the_rest_of_a_masked_line_can_still_be_read():
+    shown = redact.line(f"GET https://bob:{TOKEN}@example.com/feed?token={TOKEN}&page=2 gave 403")
+    assert shown == "GET https://***@example.com/feed?token=***&page=2 gave 403"
+
+
+def test_remembered_value_is_masked_wherever_it_stands():
+    redact.remember("päss/wörd+7")
+    for form in ("päss/wörd+7", "p%C3%A4ss%2Fw%C3%B6rd%2B7", "p\\u00e4ss/w\\u00f6rd+7"):
+        assert "***" in redact.line(f"before {form} after")
+        assert "rd+7" not in redact.line(f"before {form} after")
+
+
+def test_parts_of_a_remembered_cookie_line_and_of_a_configuration_are_masked():
+    redact.remember(f"web_session={COOKIE}; theme=dark")
+    redact.remember(f'{{"url": "https://hooks.example.com/services/T1/{TOKEN}", "digest": "immediate", "n": 3}}')
+    assert redact.line(f"value {COOKIE}") == "value ***"
+    assert TOKEN not in redact.line(f"path /services/T1/{TOKEN} refused, last step {TOKEN}")
+    assert redact.line("digest is immediate, theme is dark") == "digest is immediate, theme is dark"
+
+
+def test_very_short_values_are_not_remembered_because_they_would_mask_everything():
+    redact.remember("abc")
+    assert redact.line("abcdef") == "abcdef"
+
+
+def test_secret_options_of_the_environment_are_masked_without_being_told(monkeypatch):
+    monkeypatch.setenv("EMAIL_HOST_PASSWORD", "smtp-sentinel-5511")
+    monkeypatch.setenv("DATABASE_URL", "postgres://bob:db-sentinel-99@db.example.com/watch")
+    shown = redact.line("login with smtp-sentinel-5511 and db-sentinel-99 at db.example.com")
+    assert shown == "login with *** and *** at db.example.com"
+
+
+def test_control_characters_cannot_forge_a_line():
+    shown = redact.line("topic\n2026-01-01 INFO forged\r\x1b[2J\x00\u202e\u2028end\ud800")
+    assert "\n" not in shown
+    assert shown == "topic\\n2026-01-01 INFO forged\\r\\x1b[2J\\x00\\u202e\\u2028end\\ud800"
+
+
+def test_a_long_line_is_cut_and_says_so():
+    shown = redact.line("x " * 20_000)
+    assert len(shown) < 8_100
+    assert "more characters" in shown
+
+
+def test_a_secret_that_crosses_the_cut_does_not_show_its_first_half():
+    redact.remember(TOKEN)
+    filling = "y" * (redact.LOOKED_AT - 10)
+    assert "sentinel-t" not in redact.line(f"{filling}{TOKEN}", length=100_000)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["a" * 60_000, "token" * 12_000, "://" * 20_000, "?key=" * 12_000, "\\'" * 30_000 + "'"]
+)
+def test_hostile_text_is_masked_in_linear_time(hostile):
+    started = time.process_time()
+    redact.line(hostile)
+    whole = time.process_time() - started
+    started = time.process_time()
+    redact.line(hostile[: len(hostile) // 4])
+    quarter = time.process_time() - started
+    assert whole < max(quarter * 12, 0.5)
+
+
+def test_fields_are_masked_by_name_and_nested_ones_by_value():
+    redact.remember(TOKEN)
+    fields = {
+        "password": "x",
+        "url": f"https://u:p@example.com/{TOKEN}",
+        "parts": [{"cookie": "y"}, 3, None],
+        "n": True,
+    }
+    assert redact.mapping(fields) == {
+        "password": "***",
+        "url": "https://***@example.com/***",
+        "parts": [{"cookie": "***"}, 3, None],
+        "n": True,
+    }

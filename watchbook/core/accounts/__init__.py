@@ -1,0 +1,1 @@
+"""People: users, roles, sign-in, API tokens, the audit log."""

@@ -1,0 +1,1 @@
+"""Conditions that open once, are told once and close by themselves."""

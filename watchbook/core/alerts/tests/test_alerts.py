@@ -1,0 +1,139 @@
+"""Alerts open once, are told once, and close."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connections, transaction
+
+from watchbook.base.testing.people import client_of, make_person
+from watchbook.core.accounts import tokens
+from watchbook.core.alerts.conditions import close_alert, open_alert
+from watchbook.core.alerts.models import Alert
+from watchbook.core.notify import actions
+from watchbook.core.notify.models import Delivery
+
+pytestmark = pytest.mark.django_db
+WORDS = {"source": "notes", "title": "Success rate under 90 %", "message": "17 of 120 reads failed.", "link": "/notes/"}
+
+
+@pytest.fixture
+def operator(db):
+    return make_person("operator", is_staff=True)
+
+
+@pytest.fixture
+def channels(operator):
+    """One channel for each level an operator may ask for, and one that asks for none."""
+    made = {}
+    for level in ("P0", "P1", "P2", ""):
+        given = {"email": f"ops-{level or 'none'}@example.com".lower()}
+        saved = actions.create(operator, name=level or "none", channel_type="email", given=given, alert_level=level)
+        made[level] = saved.channel
+    return made
+
+
+def told() -> set[str]:
+    return set(Delivery.objects.values_list("channel__name", flat=True))
+
+
+def test_a_condition_opens_once_and_is_told_once(channels):
+    assert open_alert("notes:rate", level="P1", **WORDS) is True
+    assert open_alert("notes:rate", level="P1", **WORDS) is False
+    assert Alert.objects.open().count() == 1
+    assert told() == {"P1", "P2"}
+    assert Delivery.objects.count() == 2
+    assert all(Delivery.objects.values_list("bypass_digest", flat=True))
+
+
+def test_it_closes_and_may_open_again_as_a_new_one(channels):
+    open_alert("notes:rate", level="P1", **WORDS)
+    assert close_alert("notes:rate", "back at 97 %") is True
+    assert close_alert("notes:rate") is False
+    (past,) = Alert.objects.past()
+    assert (past.note, past.closed_at is not None) == ("back at 97 %", True)
+    assert open_alert("notes:rate", level="P1", **WORDS) is True
+    assert Delivery.objects.count() == 4
+
+
+def test_when_it_gets_worse_only_those_not_told_yet_are_told(channels):
+    open_alert("notes:rate", level="P2", **WORDS)
+    assert told() == {"P2"}
+    open_alert("notes:rate", level="P0", **WORDS)
+    assert told() == {"P0", "P1", "P2"}
+    assert Delivery.objects.count() == 3
+    open_alert("notes:rate", level="P2", **WORDS)
+    assert Alert.objects.get().level == "P0"
+
+
+def test_members_are_not_told_of_the_installation(channels, operator):
+    operator.is_staff = False
+    operator.save()
+    open_alert("notes:rate", level="P0", **WORDS)
+    assert told() == set()
+
+
+def test_a_level_that_is_none_is_a_mistake():
+    with pytest.raises(ValueError, match="P0, P1 or P2"):
+        open_alert("x", level="P9", **WORDS)
+
+
+def test_inside_a_transaction_that_rolls_back_nothing_opens(channels):
+    with transaction.atomic():
+        open_alert("notes:rate", level="P1", **WORDS)
+        transaction.set_rollback(True)
+    assert not Alert.objects.exists()
+    assert not Delivery.objects.exists()
+
+
+def test_the_page_shows_open_and_past_ones_as_text(channels, operator):
+    evil = '"><img src=x onerror=alert(1)>'
+    open_alert("a", level="P1", source="notes", title=evil, message=evil)
+    open_alert("b", level="P2", source="nga", title="5 floors missing", message="")
+    close_alert("b", evil)
+    page = client_of(operator).get("/alerts/").content.decode()
+    assert "<img src=x" not in page
+    assert "told once to 2 channels" in page
+    assert "5 floors missing" in page
+
+
+def test_a_stranger_is_sent_to_the_door():
+    assert client_of().get("/alerts/").status_code == 302
+    assert client_of().get("/api/v1/alerts").status_code == 401
+
+
+def test_the_api_lists_by_state(operator):
+    open_alert("a", level="P1", **WORDS)
+    open_alert("b", level="P2", **WORDS)
+    close_alert("b")
+    headers = {"Authorization": f"Bearer {tokens.make(operator, ['read'], 1)[1]}"}
+
+    def keys(query: str) -> list[str]:
+        return [item["key"] for item in client_of().get(f"/api/v1/alerts{query}", headers=headers).json()["items"]]
+
+    assert sorted(keys("")) == ["a", "b"]
+    assert keys("?state=open") == ["a"]
+    assert keys("?state=closed") == ["b"]
+    assert client_of().get("/api/v1/alerts?state=x", headers=headers).status_code == 422
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_workers_that_notice_it_at_once_open_one(operator):
+    given = {"email": "ops@example.com"}
+    actions.create(operator, name="ops", channel_type="email", given=given, alert_level="P2")
+    start, results = threading.Barrier(6), []
+
+    def notice() -> None:
+        start.wait(10)
+        results.append(open_alert("disk:full", level="P0", **WORDS))
+        connections.close_all()
+
+    threads = [threading.Thread(target=notice) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(results) == [False] * 5 + [True]
+    assert Alert.objects.count() == 1
+    assert Delivery.objects.count() == 1

@@ -1,0 +1,137 @@
+"""What an API call can be refused with. Every answer of a refusal is {"error": {"code", "message", "details"?}}.
+
+Problem                       the caller can do something about it
+├─ NotSignedIn     401        send a valid token or sign in
+├─ NotAllowed      403        use a token with the scope, or ask an operator
+├─ NotFound        404        nothing there, or nothing that this caller may know of
+├─ NotThisMethod   405        see the Allow header
+├─ Conflict        409        read again, then repeat (`version_conflict`, `LOCK_LOST`, ...)
+├─ TooLarge        413        send less
+├─ Invalid         422        details say which field and why
+├─ Locked          423        another release channel owns it
+└─ TooMany         429        wait Retry-After seconds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.utils.translation import gettext as _
+
+# (status, code, message, details) -> the whole body; a system whose seed has its own envelope brings one.
+Envelope = Callable[[int, str, str, Any], dict[str, Any]]
+
+
+class Problem(Exception):
+    """Raise one of its kinds from an endpoint. `code` is for programs, `message` for people."""
+
+    status = 400
+    code = "bad_request"
+
+    def __init__(
+        self, message: str = "", *, code: str = "", details: Any = None, headers: dict[str, str] | None = None
+    ):
+        super().__init__(message or self.default_message())
+        self.message = message or self.default_message()
+        self.code = code or self.code
+        self.details = details
+        self.headers = headers or {}
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("The request cannot be understood.")
+
+
+class NotSignedIn(Problem):
+    status, code = 401, "not_signed_in"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("A valid token is needed: Authorization: Bearer wb_…")
+
+
+class NotAllowed(Problem):
+    status, code = 403, "not_allowed"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("This is not allowed for you.")
+
+
+class NotFound(Problem):
+    status, code = 404, "not_found"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("There is nothing here.")
+
+
+class NotThisMethod(Problem):
+    status, code = 405, "method_not_allowed"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("This address does not take this method.")
+
+
+class Conflict(Problem):
+    status, code = 409, "conflict"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Somebody else was first. Read it again, then repeat.")
+
+
+class TooLarge(Problem):
+    status, code = 413, "too_large"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("The body is too large.")
+
+
+class Invalid(Problem):
+    status, code = 422, "invalid"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Some values are not right.")
+
+
+class Locked(Problem):
+    status, code = 423, "wrong_release_channel"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Another release channel owns this. It can be read, not changed.")
+
+
+class TooMany(Problem):
+    status, code = 429, "too_many_requests"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Too many requests. Wait a moment.")
+
+
+_own_envelopes: dict[str, Envelope] = {}
+
+
+def use_envelope(prefix: str, envelope: Envelope) -> None:
+    """Addresses under this prefix answer refusals in a shape of their own."""
+    _own_envelopes[prefix] = envelope
+
+
+def body_of(path: str, status: int, code: str, message: str, details: Any = None) -> dict[str, Any]:
+    for prefix, envelope in _own_envelopes.items():
+        if path.startswith(prefix):
+            return envelope(status, code, message, details)
+    error = {"code": code, "message": message}
+    return {"error": {**error, "details": details} if details is not None else error}
+
+
+def answer(request: HttpRequest, problem: Problem) -> JsonResponse:
+    body = body_of(request.path, problem.status, problem.code, problem.message, problem.details)
+    return JsonResponse(body, status=problem.status, headers=problem.headers, json_dumps_params={"ensure_ascii": False})

@@ -1,0 +1,201 @@
+"""The API as a whole: finds the routers of all rooms and systems, and makes every answer look the same."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
+from django.core.exceptions import ValidationError as ModelError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.urls import URLPattern, re_path
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+from ninja.openapi.docs import DocsBase
+
+import watchbook
+from watchbook.base.logs import request_id
+from watchbook.core import registry
+from watchbook.core.api import errors, etag
+from watchbook.core.api.gate import members
+from watchbook.core.api.reading import StrictParser
+
+log = logging.getLogger(__name__)
+
+# Rooms of the house; their routers name their whole path (/jobs, /channels, /search, ...).
+ROOMS = ("jobs", "notify", "alerts", "search", "stream", "accounts", "ops")
+LARGEST_BODY = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+class Docs(DocsBase):
+    """The interactive documentation, from files that the package brings: no outside host, no inline script."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        look = {"layout": "BaseLayout", "deepLinking": True, "url": self.get_openapi_url(api, kwargs)}
+        return render(request, "api/docs.html", {"swagger": look})
+
+
+class Shell(NinjaAPI):
+    """ninja's API with our URLs: JSON refusals for every method and address, tags, no redirect to the sign-in page."""
+
+    def _get_urls(self) -> list[Any]:
+        found: list[Any] = super()._get_urls()
+        for pattern in found:
+            if isinstance(pattern, URLPattern) and pattern.name not in {"openapi-view", "api-root"}:
+                pattern.callback = guarded(pattern.callback)
+        found = [pattern for pattern in found if pattern.name != "api-root" or _root_is_reversible(pattern)]
+        return [*found, re_path(r"^.*$", guarded(_nothing_here), name="nothing-here")]
+
+
+def _root_is_reversible(pattern: URLPattern) -> bool:
+    """ninja finds its own prefix by this name; the answer at it is ours."""
+    pattern.callback = guarded(_nothing_here)
+    return True
+
+
+def _nothing_here(request: HttpRequest, **_kwargs: Any) -> HttpResponseBase:
+    raise errors.NotFound
+
+
+def guarded(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Around every endpoint: size, method and last errors in our shape. The gate inside decides who may call."""
+
+    @wraps(view, updated=())
+    def call(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            _refuse_large(request)
+            response = view(request, *args, **kwargs)
+        except errors.Problem as problem:
+            return errors.answer(request, problem)
+        if response.status_code == 405:
+            return errors.answer(request, errors.NotThisMethod(headers={"Allow": response.get("Allow", "")}))
+        return etag.stamp(request, response)
+
+    # Tokens come without a session: the gate answers 401, and checks CSRF itself where a session is used.
+    call.login_required = False  # type: ignore[attr-defined]
+    call.csrf_exempt = True  # type: ignore[attr-defined]
+    call.is_api = True  # type: ignore[attr-defined]
+    return call
+
+
+def _refuse_large(request: HttpRequest) -> None:
+    try:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        raise errors.Problem(_("Content-Length is not a number.")) from None
+    is_upload = request.content_type == "multipart/form-data"
+    if length > LARGEST_BODY and not is_upload:
+        raise errors.TooLarge
+
+
+def build_api() -> NinjaAPI:
+    """A fresh API with all routers mounted: core rooms at /v1, each system at /v1/<slug>."""
+    api = Shell(
+        title="Watchbook",
+        version=watchbook.__version__,
+        description='Lists are paged by cursor. Refusals are {"error": {"code", "message", "details"}}.',
+        urls_namespace="api",
+        auth=members,
+        parser=StrictParser(),
+        docs=Docs(),
+        docs_decorator=_documented,
+    )
+    _add_handlers(api)
+    for module in _rooms():
+        api.add_router("/v1", module.router, tags=[module.__name__.split(".")[-2]])
+    for source, module in registry.parts("api"):
+        api.add_router(f"/v1/{source.slug}", module.router, tags=[source.slug])
+        if hasattr(module, "envelope"):
+            errors.use_envelope(f"/api/v1/{source.slug}/", module.envelope)
+    return api
+
+
+def _rooms() -> Iterator[Any]:
+    for room in ROOMS:
+        name = f"watchbook.core.{room}.api"
+        if find_spec(name):
+            yield import_module(name)
+
+
+def _documented(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """The documentation page is for people who are signed in; the schema also for tokens."""
+    if getattr(view, "func", view).__name__ == "openapi_view":
+        return view
+
+    @wraps(view.func)  # type: ignore[attr-defined]
+    def schema(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        members(request)
+        return view(request, **kwargs)
+
+    return schema
+
+
+def _add_handlers(api: NinjaAPI) -> None:
+    """Everything that an endpoint may raise, as one of our problems."""
+    handlers: dict[type[Exception], Callable[[Any], errors.Problem]] = {
+        errors.Problem: lambda problem: problem,
+        ValidationError: lambda error: errors.Invalid(details=_details(error.errors)),
+        ModelError: lambda error: errors.Invalid(details=_model_details(error)),
+        Http404: lambda _error: errors.NotFound(),
+        ObjectDoesNotExist: lambda _error: errors.NotFound(),
+        PermissionDenied: lambda _error: errors.NotAllowed(),
+        RequestDataTooBig: lambda _error: errors.TooLarge(),
+        HttpError: _from_http_error,
+        Exception: _unforeseen,
+    }
+    for kind, translate in handlers.items():
+        api.add_exception_handler(kind, _handler(translate))
+
+
+def _handler(translate: Callable[[Any], errors.Problem]) -> Callable[[HttpRequest, Any], HttpResponse]:
+    return lambda request, error: errors.answer(request, translate(error))
+
+
+class _Unforeseen(errors.Problem):
+    status, code = 500, "internal"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Something went wrong here. It is logged under the request id.")
+
+
+def _unforeseen(error: Exception) -> errors.Problem:
+    log.error("an endpoint failed", exc_info=error)
+    return _Unforeseen(details={"request_id": request_id.current()})
+
+
+def _from_http_error(error: HttpError) -> errors.Problem:
+    if isinstance(error.__cause__, errors.Problem):  # what our parser said; ninja wraps it
+        return error.__cause__
+    kinds = {kind.status: kind for kind in errors.Problem.__subclasses__()}
+    kind = kinds.get(error.status_code, errors.Problem)
+    problem = kind(error.message if kind is not errors.NotSignedIn else "")
+    problem.status = error.status_code
+    return problem
+
+
+def _details(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where and why, without echoing the value back."""
+    return [
+        {"field": _field(tuple(error.get("loc", ()))), "message": str(error.get("msg", ""))[:300]}
+        for error in found[:50]
+    ]
+
+
+def _field(place: tuple[Any, ...]) -> str:
+    """("body", "payload", "name") is the field name: how an endpoint calls its argument is nobody's business."""
+    steps = place[2:] if len(place) > 2 and place[0] in {"body", "query", "form"} else place[1:]
+    return ".".join(str(step) for step in steps)
+
+
+def _model_details(error: ModelError) -> list[dict[str, Any]]:
+    if hasattr(error, "error_dict"):
+        return [{"field": name, "message": text} for name, texts in error.message_dict.items() for text in texts]
+    return [{"field": "", "message": text} for text in error.messages]

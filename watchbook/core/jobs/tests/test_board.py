@@ -1,0 +1,259 @@
+"""The jobs pages, the API and the commands, on made-up jobs."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from click.testing import CliRunner
+from django.test import Client
+
+from watchbook.base import clock
+from watchbook.base.testing.people import make_person
+from watchbook.core.accounts import tokens
+from watchbook.core.accounts.models import AuditEvent
+from watchbook.core.jobs import actions, board, cli, queue, runner, scheduler
+from watchbook.core.jobs.context import Outcome
+from watchbook.core.jobs.errors import GiveUp, LeaseLost
+from watchbook.core.jobs.models import JobRun, JobSchedule, State
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator():
+    return make_person("operator", is_staff=True)
+
+
+@pytest.fixture
+def pages(operator):
+    client = Client()
+    client.force_login(operator)
+    return client
+
+
+def ended(name: str, count: int, *, state: str = State.DONE, seconds: float = 2, **columns) -> None:
+    now = clock.now()
+    for number in range(count):
+        JobRun.objects.create(
+            name=name, queue="crawler_queue", key=f"{name}{JobRun.objects.count()}", state=state, due_at=now,
+            created_at=now, started_at=now - timedelta(seconds=seconds), finished_at=now, progress={"n": number},
+            **columns,
+        )  # fmt: skip
+
+
+def test_last_runs_are_the_newest_of_each_job_in_one_query(django_assert_num_queries):
+    ended("test.work", 20)
+    ended("test.hourly", 3)
+    with django_assert_num_queries(1):
+        found = board.recent_runs(["test.work", "test.hourly", "test.wanted"], 14)
+    assert [run.progress["n"] for run in found["test.work"]] == list(range(19, 5, -1))
+    assert len(found["test.hourly"]) == 3
+    assert found["test.wanted"] == []
+
+
+def test_the_board_costs_the_same_for_many_runs(pages, django_assert_max_num_queries):
+    ended("test.work", 60)
+    ended("test.hourly", 40, state=State.FAILED, error="boom", error_code="unexpected")
+    with django_assert_max_num_queries(12):
+        page = pages.get("/operations/jobs/")
+    assert page.status_code == 200
+
+
+def test_the_board_shows_what_runs_what_failed_and_what_comes(pages):
+    scheduler.make_due_runs(clock.now())
+    ended(
+        "test.hourly",
+        1,
+        state=State.FAILED,
+        error="the page has <b>no</b> title password=hunter22",
+        error_code="unexpected",
+    )
+    run = queue.claim(queue.enqueue("test.work"), "worker@h:1:1")
+    JobRun.objects.filter(pk=run.pk).update(progress={"done": 30, "total": 120, "gaps": 4})
+    page = pages.get("/operations/jobs/").content.decode()
+    assert '<progress class="bar" value="30" max="120">' in page
+    assert "<b>4</b> gaps" in page
+    assert "the page has &lt;b&gt;no&lt;/b&gt; title password=***" in page
+    assert f"/operations/runs/{run.pk}/" in page
+    assert page.count("Run now") >= 3
+
+
+def test_live_part_is_only_for_swaps(pages):
+    queue.claim(queue.enqueue("test.work"), "worker@h:1:1")
+    part = pages.get("/operations/jobs/live/", headers={"hx-request": "true"}).content.decode()
+    assert "<html" not in part
+    assert 'hx-trigger="every 2s"' in part
+    assert pages.get("/operations/jobs/live/").status_code == 302
+
+
+def test_time_left_is_said_only_after_a_tenth(pages):
+    run = queue.claim(queue.enqueue("test.work"), "worker@h:1:1")
+    JobRun.objects.filter(pk=run.pk).update(started_at=clock.now() - timedelta(seconds=60))
+    for done, said in ((9, False), (50, True)):
+        JobRun.objects.filter(pk=run.pk).update(progress={"done": done, "total": 100})
+        page = pages.get(f"/operations/runs/{run.pk}/").content.decode()
+        assert ("time left" in page) is said
+
+
+def test_a_run_far_slower_than_usual_is_marked(pages):
+    ended("test.work", 8, seconds=10)
+    ended("test.work", 1, seconds=600)
+    assert "Slow" in pages.get("/operations/jobs/").content.decode()
+
+
+def test_run_now_puts_one_run_into_the_queue_however_often_it_is_pressed(pages, operator):
+    for _ in range(3):
+        assert pages.post("/operations/jobs/test.work/run/").status_code == 302
+    run = JobRun.objects.get()
+    assert (run.state, run.requested_by, run.exclusive) == (State.QUEUED, operator, "job:test.work")
+    assert AuditEvent.objects.filter(event="job.started").count() == 3
+    assert pages.post("/operations/jobs/no.such/run/").status_code == 404
+
+
+def test_a_waiting_run_is_cancelled_and_an_ended_one_is_run_again(pages):
+    run = queue.enqueue("test.work", {"n": 1})
+    pages.post(f"/operations/runs/{run.pk}/stop/")
+    assert JobRun.objects.get(pk=run.pk).state == State.CANCELLED
+    pages.post(f"/operations/runs/{run.pk}/again/")
+    again = JobRun.objects.exclude(pk=run.pk).get()
+    assert (again.state, again.args) == (State.QUEUED, {"n": 1})
+
+
+def test_a_running_run_that_is_stopped_can_write_nothing_more(made_up_jobs, pages):
+    seen = []
+
+    def work(ctx):
+        pages.post(f"/operations/runs/{ctx.run.pk}/stop/")
+        with pytest.raises(LeaseLost):
+            ctx.renew()
+        seen.append(ctx.run.pk)
+        raise LeaseLost
+
+    made_up_jobs["do"] = work
+    run = runner.run_now("test.work", exclusive="job:test.work")
+    assert seen == [run.pk]
+    assert (run.state, run.exclusive_slot, run.lease_until) == (State.CANCELLED, None, None)
+
+
+def test_pausing_stops_the_schedule_and_resuming_goes_on(pages):
+    pages.post("/operations/jobs/pause/", {"paused": "1"})
+    assert set(JobSchedule.objects.values_list("name", "is_enabled")) == {
+        ("test.hourly", False),
+        ("test.wanted", False),
+    }
+    scheduler.make_due_runs(clock.now() + timedelta(hours=3))
+    assert not JobRun.objects.exists()
+    assert "Resume all jobs" in pages.get("/operations/jobs/").content.decode()
+    pages.post("/operations/jobs/test.hourly/pause/", {"paused": "0"})
+    scheduler.make_due_runs(clock.now() + timedelta(hours=3))
+    assert JobRun.objects.get().name == "test.hourly"
+
+
+def test_job_and_run_pages(pages):
+    ended("test.work", 40)
+    page = pages.get("/operations/jobs/test.work/").content.decode()
+    assert page.count("/operations/runs/") == 30
+    assert "older=" in page
+    run = JobRun.objects.latest("pk")
+    assert pages.get(f"/operations/runs/{run.pk}/").status_code == 200
+    assert pages.get("/operations/jobs/no.such/").status_code == 404
+    assert pages.get("/operations/runs/999999/").status_code == 404
+
+
+def test_a_run_of_a_job_that_is_gone_can_still_be_read(pages):
+    ended("old.job", 1)
+    run = JobRun.objects.get()
+    assert pages.get(f"/operations/runs/{run.pk}/").status_code == 200
+    assert pages.post(f"/operations/runs/{run.pk}/again/").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "live/", "test.work/"])
+def test_pages_are_for_operators(client, path):
+    assert client.get(f"/operations/jobs/{path}").status_code == 302
+    client.force_login(make_person("alice"))
+    assert client.get(f"/operations/jobs/{path}").status_code == 403
+    assert client.post("/operations/jobs/test.work/run/").status_code == 403
+    assert not JobRun.objects.exists()
+
+
+def test_api(client, operator):
+    staff = {"authorization": f"Bearer {tokens.make(operator, ['read', 'write', 'staff'])[1]}"}
+    plain = {"authorization": f"Bearer {tokens.make(operator, ['read', 'write'])[1]}"}
+    listed = client.get("/api/v1/jobs", headers=staff).json()
+    assert [item["name"] for item in listed["items"]] == ["test.work", "test.hourly", "test.wanted"]
+    assert listed["next"] is None
+    assert client.get("/api/v1/jobs", headers=plain).status_code == 403
+    assert client.get("/api/v1/jobs").status_code == 401
+
+    made = client.post("/api/v1/jobs/test.work/run", headers=staff)
+    assert made.status_code == 202
+    run = client.get(f"/api/v1/jobs/runs/{made.json()['id']}", headers=staff).json()
+    assert (run["name"], run["state"], run["error"]) == ("test.work", "queued", None)
+    assert client.post("/api/v1/jobs/no.such/run", headers=staff).status_code == 404
+    assert client.get("/api/v1/jobs/runs/999999", headers=staff).status_code == 404
+
+
+def command(*arguments: str) -> tuple[int, dict]:
+    result = CliRunner().invoke(cli.jobs, [*arguments, "--json"])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_jobs_list_names_every_job_with_its_last_and_next_run():
+    ended("test.hourly", 1)
+    code, data = command("list")
+    assert code == 0
+    lines = {line["name"]: line for line in data["jobs"]}
+    assert {"name", "queue", "schedule", "last_run", "next_run"} <= set(lines["test.hourly"])
+    assert lines["test.hourly"]["schedule"] == "every 1 h"
+    assert lines["test.hourly"]["last_run"] is not None
+    assert lines["test.hourly"]["next_run"] > lines["test.hourly"]["last_run"]
+    assert (lines["test.work"]["last_run"], lines["test.work"]["next_run"]) == (None, None)
+
+
+def test_jobs_run_tells_outcome_and_progress_at_the_moment_asked_for(made_up_jobs):
+    made_up_jobs["do"] = lambda ctx: Outcome("partly", {"at": ctx.now.isoformat()})
+    code, data = command("run", "test.work", "--now", "2026-03-02T12:00:00")
+    assert code == 0
+    assert data == {"name": "test.work", "outcome": "partly", "progress": {"at": "2026-03-02T04:00:00+00:00"}}
+
+
+def test_jobs_run_says_what_went_wrong(made_up_jobs):
+    def fail(ctx):
+        raise GiveUp("There is no board.", "no_board")
+
+    made_up_jobs["do"] = fail
+    code, data = command("run", "test.work")
+    assert (code, data["outcome"], data["error"]) == (
+        1,
+        "failed",
+        {"code": "no_board", "message": "There is no board."},
+    )
+    code, data = command("run", "no.such")
+    assert (code, data["error"]["code"]) == (1, "unknown_job")
+
+
+def test_jobs_run_does_not_run_beside_itself():
+    queue.claim(queue.enqueue("test.work", exclusive=actions.exclusive_name("test.work")), "worker@h:1:1")
+    code, data = command("run", "test.work")
+    assert (code, data["error"]["code"]) == (1, "already_running")
+
+
+def test_worker_refuses_unknown_queues_and_no_broker(monkeypatch):
+    monkeypatch.delenv("CELERY_BROKER_URL", raising=False)
+    assert CliRunner().invoke(cli.worker, ["--queues", "no_queue"]).exit_code == 2
+    refused = CliRunner().invoke(cli.worker, [])
+    assert refused.exit_code == 1
+    assert "CELERY_BROKER_URL" in refused.output
+
+
+def test_what_a_process_still_holds_is_handed_back_and_fenced_off():
+    from watchbook.core.jobs import carrier
+
+    run = queue.claim(queue.enqueue("test.work", exclusive="a"), carrier.process_name("worker"))
+    other = queue.claim(queue.enqueue("test.work"), "worker@elsewhere:1:1")
+    assert actions.hand_back_rest() == 1
+    back = JobRun.objects.get(pk=run.pk)
+    assert (back.state, back.fence, back.attempt, back.exclusive_slot, back.owner) == (State.QUEUED, 2, 0, None, "")
+    assert JobRun.objects.get(pk=other.pk).state == State.RUNNING

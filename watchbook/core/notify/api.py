@@ -1,0 +1,212 @@
+"""Channels and deliveries for programs. Configurations are answered masked, always."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+
+from watchbook.core.api.errors import Conflict, Invalid, TooMany
+from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.notify import actions, senders
+from watchbook.core.notify.errors import BadConfig, NotReplayable, TooManyTests, Unreadable
+from watchbook.core.notify.models import Delivery, NotificationChannel, State
+
+router = Router()
+
+
+class ChannelIn(Schema):
+    name: str
+    channel_type: str
+    config: dict[str, Any]
+    is_active: bool = True
+    digest: str = "immediate"
+    alert_level: str = ""
+
+
+class ChannelPatch(Schema):
+    name: str | None = None
+    config: dict[str, Any] | None = None
+    is_active: bool | None = None
+    digest: str | None = None
+    alert_level: str | None = None
+
+
+class ChannelOut(Schema):
+    id: UUID
+    name: str
+    channel_type: str
+    config: dict[str, Any]
+    is_active: bool
+    digest: str
+    alert_level: str
+    disabled_reason: str
+    failure_count: int
+    last_test_at: datetime | None
+    last_test_success: bool | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ChannelMade(ChannelOut):
+    """`secret` is there only when the signing secret was made now; it is never shown again."""
+
+    secret: str | None = None
+
+
+class DeliveryOut(Schema):
+    id: int
+    channel_id: UUID
+    message_id: str
+    event_id: str
+    source: str
+    kind: str
+    subject: str
+    link: str
+    state: str
+    attempt: int
+    next_at: datetime | None
+    sent_at: datetime | None
+    last_status: int | None
+    error_code: str
+    last_error: str
+    sequence: int | None
+    created_at: datetime
+
+
+class TestOut(Schema):
+    success: bool
+    status: int | None
+    error_code: str
+    message: str
+    delivery_id: int
+
+
+class ChannelPage(Schema):
+    items: list[ChannelOut]
+    next: str | None
+
+
+class DeliveryPage(Schema):
+    items: list[DeliveryOut]
+    next: str | None
+
+
+class DeliveryQuery(PageQuery):
+    channel_id: UUID | None = None
+    state: str = ""
+
+
+def channel_out(channel: NotificationChannel) -> dict[str, Any]:
+    return {name: getattr(channel, name) for name in ChannelOut.model_fields}
+
+
+def delivery_out(delivery: Delivery) -> dict[str, Any]:
+    own = {name: getattr(delivery, name) for name in DeliveryOut.model_fields if name != "message_id"}
+    return own | {"message_id": senders.message_id(delivery.event_id, delivery.channel_id)}
+
+
+def _own(request: HttpRequest, channel_id: UUID) -> NotificationChannel:
+    return get_object_or_404(NotificationChannel.objects.of(request.user).select_related("user"), pk=channel_id)
+
+
+def _refused(error: BadConfig) -> Invalid:
+    inside = error.field not in ChannelIn.model_fields
+    return Invalid(details=[{"field": f"config.{error.field}" if inside else error.field, "message": error.message}])
+
+
+@router.get("/channels", response=ChannelPage)
+def list_channels(request: HttpRequest, page: Query[PageQuery]) -> Any:
+    return keyset(NotificationChannel.objects.of(request.user), page, by="-created_at", make=channel_out)
+
+
+@router.post("/channels", response={201: ChannelMade})
+def create_channel(request: HttpRequest, given: ChannelIn) -> Any:
+    choices = given.dict(include={"is_active", "digest", "alert_level"})
+    try:
+        saved = actions.create(
+            request.user,  # type: ignore[arg-type]
+            name=given.name,
+            channel_type=given.channel_type,
+            given=given.config,
+            **choices,
+        )
+    except BadConfig as error:
+        raise _refused(error) from None
+    return Status(201, channel_out(saved.channel) | {"secret": saved.secret or None})
+
+
+@router.get("/channels/{channel_id}", response=ChannelOut)
+def get_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    return channel_out(_own(request, channel_id))
+
+
+@router.patch("/channels/{channel_id}", response=ChannelOut)
+def change_channel(request: HttpRequest, channel_id: UUID, given: ChannelPatch) -> Any:
+    choices = {name: value for name, value in given.dict(exclude_unset=True).items() if value is not None}
+    config = choices.pop("config", None)
+    try:
+        saved = actions.update(_own(request, channel_id), given=config, **choices)
+    except BadConfig as error:
+        raise _refused(error) from None
+    return channel_out(saved.channel)
+
+
+@router.delete("/channels/{channel_id}", response={204: None})
+def delete_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    actions.delete(_own(request, channel_id))
+    return Status(204, None)
+
+
+@router.post("/channels/{channel_id}/test", response=TestOut)
+def test_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    try:
+        tried = actions.send_test(_own(request, channel_id))
+    except TooManyTests as error:
+        raise TooMany(error.message, headers={"Retry-After": str(actions.TEST_SECONDS)}) from None
+    return {
+        "success": tried.state == State.SENT,
+        "status": tried.last_status,
+        "error_code": tried.error_code,
+        "message": senders.explain(tried.error_code, tried.last_status, tried.last_error),
+        "delivery_id": tried.pk,
+    }
+
+
+@router.post("/channels/{channel_id}/secret", response=ChannelMade)
+def rotate_secret(request: HttpRequest, channel_id: UUID) -> Any:
+    """A new signing secret; the old one is used beside it for a day."""
+    channel = _own(request, channel_id)
+    try:
+        secret = actions.rotate_secret(channel)
+    except BadConfig as error:
+        raise _refused(error) from None
+    except Unreadable as error:
+        raise Conflict(error.message, code=error.code) from None
+    return channel_out(channel) | {"secret": secret}
+
+
+@router.get("/deliveries", response=DeliveryPage)
+def list_deliveries(request: HttpRequest, page: Query[DeliveryQuery]) -> Any:
+    rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)
+    if page.channel_id:
+        rows = rows.filter(channel=page.channel_id)
+    if page.state:
+        if page.state not in State.values:
+            raise Invalid(details=[{"field": "state", "message": f"one of {', '.join(State.values)}"}])
+        rows = rows.filter(state=page.state)
+    return keyset(rows.defer("payload", "html", "text", "last_body"), page, by="-id", make=delivery_out)
+
+
+@router.post("/deliveries/{delivery_id}/replay", response=DeliveryOut)
+def replay(request: HttpRequest, delivery_id: int) -> Any:
+    rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)
+    delivery = get_object_or_404(rows.select_related("channel__user"), pk=delivery_id)
+    try:
+        return delivery_out(actions.replay(delivery))
+    except NotReplayable as error:
+        raise Conflict(error.message, code=error.code) from None

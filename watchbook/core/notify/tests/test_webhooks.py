@@ -1,0 +1,305 @@
+"""Webhooks over a real line: signature, tries, refusals."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.db import transaction
+
+from standins.webhook_sink import verify
+from watchbook.base import clock
+from watchbook.core.notify import actions, config, outbox
+from watchbook.core.notify.errors import BadConfig
+from watchbook.core.notify.models import Delivery, NotificationChannel
+from watchbook.core.notify.outbox import ladder
+
+from .conftest import SECRET
+
+pytestmark = pytest.mark.django_db
+
+
+def row() -> Delivery:
+    return Delivery.objects.exclude(channel__name="account").get()
+
+
+def test_a_notice_arrives_signed_with_its_configured_headers(webhook, hooks, notice):
+    outbox.tell([webhook], notice(payload={"counts": {"added": 3}}))
+    assert outbox.deliver_due().sent == 1
+
+    (came,) = hooks.deliveries("/hook")
+    assert came.request.method == "POST"
+    assert came.is_signed_with(SECRET)
+    assert came.headers.get("authorization") == "Bearer t0p-secret-value"
+    assert came.headers.get("content-type").startswith("application/json")
+    body = came.json()
+    assert body["type"] == "example.change"
+    assert body["id"] == came.id == came.headers.get("webhook-id")
+    assert body["sequence"] == 1
+    assert body["data"] == {"counts": {"added": 3}}
+    assert body["link"] == "http://127.0.0.1:8000/sitemaps/changes/1/"
+    assert row().state == "sent"
+    assert row().last_status == 200
+
+
+def test_the_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, notice):
+    outbox.tell([webhook], notice())
+    outbox.deliver_due()
+    (came,) = hooks.deliveries()
+    assert verify(SECRET, came.headers, came.body)
+    assert not verify(SECRET, came.headers, came.body + b" ")
+    assert not verify("whsec_" + "eHh4" * 10, came.headers, came.body)
+    assert not verify(SECRET, came.headers, came.body, now=clock.now().timestamp() + 600)
+
+
+def test_text_with_odd_characters_is_sent_byte_by_byte_as_signed(webhook, hooks, notice):
+    outbox.tell([webhook], notice(subject="线\u2028分隔 {{7*7}} %(x)s {0.__class__} $x", payload={"名": "值\u2029"}))
+    outbox.deliver_due()
+    (came,) = hooks.deliveries()
+    assert came.is_signed_with(SECRET)
+    assert "{{7*7}} %(x)s {0.__class__} $x" in came.json()["subject"]
+    assert came.json()["data"] == {"名": "值\u2029"}
+
+
+def test_failed_tries_follow_the_ladder_then_the_owner_is_mailed_once(webhook, hooks, mails, notice, noon):
+    hooks.plan("/hook", "500")
+    outbox.tell([webhook], notice())
+    moments = []
+    now = noon
+    while True:
+        with clock.set_to(now):
+            outbox.deliver_due(now)
+        moments.append(now)
+        if row().state != "pending":
+            break
+        assert len(moments) < 20
+        now = row().next_at
+
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(moments)]
+    assert len(gaps) == len(ladder.STEPS)
+    for gap, step in zip(gaps, ladder.STEPS, strict=True):
+        assert 0.8 * step <= gap <= 1.2 * step
+    assert row().state == "failed"
+    assert len(hooks.ids()) == 1  # the same id at every try
+    assert len({came.body for came in hooks.deliveries()}) == 1
+    assert len({came.headers.get("webhook-timestamp") for came in hooks.deliveries()}) == len(moments)
+
+    outbox.deliver_due(now + timedelta(minutes=1))
+    (mail,) = mails.messages(to="alice@example.com")
+    assert "could not be delivered" in mail.subject
+    assert SECRET not in mail.text
+
+    hooks.faults.clear()
+    with clock.set_to(now + timedelta(hours=1)):
+        actions.replay(row())
+        outbox.deliver_due(clock.now())
+    assert row().state == "sent"
+    assert len(hooks.ids()) == 1
+    assert len(mails.messages()) == 1
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [("30", 30), ("0", 1), ("999999", 86400), ("-5", 1)])
+def test_a_pause_that_was_asked_for_wins_and_is_clamped(webhook, hooks, notice, noon, asked, seconds):
+    hooks.plan("/hook", f"429:{asked}", "ok")
+    outbox.tell([webhook], notice())
+    outbox.tell([webhook], notice("change:2"))
+    outbox.deliver_due(noon)
+
+    first = Delivery.objects.get(event_id="change:1")
+    assert (first.next_at - noon).total_seconds() == seconds
+    assert len(hooks.deliveries()) == 1, "the pause is meant for the whole channel"
+    outbox.deliver_due(noon + timedelta(seconds=seconds))
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"sent"}
+
+
+def test_gone_disables_the_channel_and_skips_what_waits(webhook, hooks, mails, notice, noon):
+    hooks.plan("/hook", "410")
+    outbox.tell([webhook], notice())
+    outbox.tell([webhook], notice("change:2"))
+    outbox.deliver_due(noon)
+
+    webhook.refresh_from_db()
+    assert (webhook.is_active, webhook.disabled_reason) == (False, "gone")
+    states = dict(Delivery.objects.filter(channel=webhook).values_list("event_id", "state"))
+    assert states == {"change:1": "failed", "change:2": "skipped"}
+    assert outbox.tell([webhook], notice("change:3")) == []
+    outbox.deliver_due(noon)
+    assert len(mails.messages()) == 1
+    assert len(hooks.deliveries()) == 1
+
+
+@pytest.mark.parametrize("status", ["400", "404", "422"])
+def test_a_refusal_is_tried_twice_only(webhook, hooks, notice, noon, status):
+    hooks.plan("/hook", status)
+    outbox.tell([webhook], notice())
+    for hours in range(6):
+        outbox.deliver_due(noon + timedelta(hours=hours))
+    assert len(hooks.deliveries()) == 2
+    assert row().state == "failed"
+    assert row().last_status == int(status)
+
+
+@pytest.mark.parametrize("status", ["408", "409", "425", "503"])
+def test_a_passing_trouble_is_tried_on(webhook, hooks, notice, noon, status):
+    hooks.plan("/hook", status, status, status, "ok")
+    outbox.tell([webhook], notice())
+    for hours in range(8):
+        outbox.deliver_due(noon + timedelta(hours=hours))
+    assert row().state == "sent"
+    assert row().attempt == 4
+
+
+def test_one_refusal_after_other_trouble_is_not_the_end(webhook, hooks, notice, noon):
+    hooks.plan("/hook", "500", "404", "500", "404", "ok")
+    outbox.tell([webhook], notice())
+    for hours in range(0, 60, 12):
+        outbox.deliver_due(noon + timedelta(hours=hours))
+    assert row().state == "sent"
+
+
+def test_redirects_are_failures_and_not_followed(webhook, hooks, notice, noon):
+    hooks.plan("/hook", "307:/elsewhere")
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    assert [came.request.path for came in hooks.deliveries()] == ["/hook"]
+    assert row().error_code == "redirect"
+    assert row().state == "pending"
+
+
+def test_a_cut_line_is_tried_again_with_the_same_id(webhook, hooks, notice, noon):
+    hooks.plan("/hook", "reset", "ok")
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    assert row().error_code == "unreachable"
+    outbox.deliver_due(noon + timedelta(seconds=7))
+    assert row().state == "sent"
+    assert list(hooks.ids().values()) == [2]
+
+
+def test_the_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notice, noon, client):
+    hooks.faults.on("/hook").answer(500, "<script>alert(1)</script>" * 1000, {})
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    assert len(row().last_body) <= 2048
+
+    client.force_login(webhook.user)
+    page = client.get(f"/deliveries/{row().pk}/").content.decode()
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, hooks, notice, noon):
+    fresh = actions.rotate_secret(webhook)
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    (came,) = hooks.deliveries()
+    assert came.is_signed_with(SECRET, now=noon.timestamp())
+    assert came.is_signed_with(fresh, now=noon.timestamp())
+
+    later = noon + timedelta(hours=25)
+    with clock.set_to(later):
+        outbox.tell([webhook], notice("change:2"))
+        outbox.deliver_due(later)
+    came = hooks.deliveries()[1]
+    assert not came.is_signed_with(SECRET, now=later.timestamp())
+    assert came.is_signed_with(fresh, now=later.timestamp())
+
+
+def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notice, noon, monkeypatch):
+    with pytest.raises(BadConfig, match="private"):
+        config.check("webhook", {"url": "http://169.254.169.254/latest"})
+    monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    outbox.deliver_due(noon + timedelta(hours=1))
+    assert row().state == "failed"
+    assert row().error_code in {"private_address", "bad_port"}
+
+
+def test_our_own_address_is_refused(settings, hooks):
+    settings.PUBLIC_URL = hooks.url
+    with pytest.raises(BadConfig, match="this installation"):
+        config.check("webhook", {"url": hooks.address("/api/v1/channels")})
+
+
+def test_a_rolled_back_change_tells_nothing(webhook, hooks, notice):
+    with transaction.atomic():
+        outbox.tell([webhook], notice())
+        transaction.set_rollback(True)
+    assert outbox.deliver_due().figures() == {"sent": 0, "failed": 0, "retried": 0, "skipped": 0}
+    assert hooks.deliveries() == []
+
+
+def test_telling_twice_is_telling_once(webhook, hooks, notice):
+    assert len(outbox.tell([webhook, webhook], notice())) == 1
+    assert outbox.tell([webhook], notice()) == []
+    outbox.deliver_due()
+    assert len(hooks.deliveries()) == 1
+
+
+def test_long_ids_that_differ_at_their_end_stay_two(webhook, notice):
+    outbox.tell([webhook], notice("x" * 300 + "a"))
+    outbox.tell([webhook], notice("x" * 300 + "b"))
+    assert Delivery.objects.count() == 2
+
+
+def test_a_huge_change_is_posted_small(webhook, hooks, notice):
+    urls = [{"url": f"https://www.example.com/a-rather-long-path/{n}", "lastmod": "2026-01-01"} for n in range(10_000)]
+    payload = {"counts": {"added": 10_000, "removed": 0}, "added": urls, "removed": []}
+    outbox.tell([webhook], notice(payload=payload, text="x" * 100_000))
+    outbox.deliver_due()
+    (came,) = hooks.deliveries()
+    assert len(came.body) < 20_000
+    data = json.loads(came.body)["data"]
+    assert data["counts"]["added"] == 10_000
+    assert 10 <= len(data["added"]) <= 100
+    assert data["truncated"] is True
+
+
+def test_a_channel_that_keeps_failing_is_held_back_and_recovers(webhook, hooks, mails, notice, noon):
+    hooks.plan("/hook", "500")
+    for n in range(30):
+        outbox.tell([webhook], notice(f"change:{n}"))
+    outbox.deliver_due(noon)
+    assert len(hooks.deliveries()) == ladder.BREAK_AFTER
+    webhook.refresh_from_db()
+    assert webhook.blocked_until > noon
+    outbox.deliver_due(webhook.blocked_until)
+    assert len(hooks.deliveries()) == ladder.BREAK_AFTER + 1, "one probe, then it is left alone again"
+
+    hooks.faults.clear()
+    webhook.refresh_from_db()
+    later = webhook.blocked_until + timedelta(hours=1)
+    outbox.deliver_due(later)
+    assert set(Delivery.objects.filter(channel=webhook).values_list("state", flat=True)) == {"sent"}
+    webhook.refresh_from_db()
+    assert (webhook.failure_count, webhook.blocked_until) == (0, None)
+    assert len(mails.messages()) == 1
+
+
+def test_a_channel_that_fails_for_days_is_switched_off(webhook, hooks, mails, notice, noon):
+    hooks.plan("/hook", "500")
+    for n in range(12):
+        outbox.tell([webhook], notice(f"change:{n}"))
+    now = noon
+    for _ in range(60):
+        outbox.deliver_due(now)
+        now += timedelta(hours=6)
+    webhook.refresh_from_db()
+    assert (webhook.is_active, webhook.disabled_reason) == (False, "failing")
+    assert not Delivery.objects.filter(channel=webhook, state="pending").exists()
+    assert len(mails.messages()) == 1
+
+
+def test_secrets_are_in_no_column_and_no_log(webhook, hooks, notice, noon, caplog, capsys):
+    caplog.set_level("DEBUG")
+    hooks.plan("/hook", "500")
+    outbox.tell([webhook], notice())
+    outbox.deliver_due(noon)
+    dump = json.dumps([*NotificationChannel.objects.values(), *Delivery.objects.values()], default=str)
+    seen = dump + caplog.text + "".join(capsys.readouterr())
+    for secret in (SECRET, SECRET.removeprefix("whsec_"), "t0p-secret-value", "/hook"):
+        assert secret not in seen, secret
+    assert str(hooks.port) in dump  # the host may be seen

@@ -1,0 +1,20 @@
+"""Addresses of channels, deliveries and the unsubscribe page."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from watchbook.core.notify import views
+
+urlpatterns = [
+    path("channels/", views.channels, name="channels"),
+    path("channels/add/<slug:kind>/", views.add_channel, name="channel_add"),
+    path("channels/<uuid:pk>/", views.channel, name="channel"),
+    path("channels/<uuid:pk>/edit/", views.edit_channel, name="channel_edit"),
+    path("channels/<uuid:pk>/delete/", views.delete_channel, name="channel_delete"),
+    path("channels/<uuid:pk>/test/", views.test_channel, name="channel_test"),
+    path("channels/<uuid:pk>/secret/", views.rotate_secret, name="channel_secret"),
+    path("deliveries/<int:pk>/", views.delivery, name="delivery"),
+    path("deliveries/<int:pk>/replay/", views.replay, name="delivery_replay"),
+    path("unsubscribe/<str:token>/", views.unsubscribe_page, name="unsubscribe"),
+]

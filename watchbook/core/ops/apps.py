@@ -1,0 +1,10 @@
+"""The Django app of Operations."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class OpsConfig(AppConfig):
+    name = "watchbook.core.ops"
+    label = "ops"

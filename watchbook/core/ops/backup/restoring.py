@@ -1,0 +1,172 @@
+"""Putting a backup back: into an empty installation, or over another one when that is really meant."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from watchbook.base import clock
+from watchbook.base.crash import crash_point
+from watchbook.core.jobs import liveness
+from watchbook.core.ops import locks
+from watchbook.core.ops.backup import locked, rows, sqlite
+from watchbook.core.ops.backup.archive import Beat, Reader
+from watchbook.core.ops.backup.errors import CannotRestore
+from watchbook.core.ops.backup.manifest import Manifest
+from watchbook.core.ops.backup.taking import Tell, check_database, key_print
+
+VENDORS = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mysql": "MariaDB"}
+# Rows of these say nothing about whether anybody's data is there.
+HOUSEKEEPING = {
+    "django_migrations", "django_content_type", "auth_permission", "django_session", "cache_entries", "job_runs",
+    "job_schedules", "job_workers",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Restored:
+    manifest: Manifest
+    # table.column -> how many values cannot be opened with the keys that are here
+    locked: dict[str, int]
+    # where the database that was here before is kept; None when there was none or it is on a server
+    kept: Path | None
+
+
+def restore(path: Path, *, force: bool = False, tell: Tell = lambda figures: None) -> Restored:
+    """Check the whole backup first, then replace the database, the blobs and, when they are inside, the keys."""
+    if not path.is_file():
+        raise CannotRestore(f"{path} is not there.")
+    try:
+        with locks.alone_here(), _opened(path) as reader:
+            return _restore(reader, force, tell)
+    except locks.Held:
+        raise CannotRestore("Watchbook is running on this data folder. Stop it first.") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Reader]:
+    reader = Reader(path)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def _restore(reader: Reader, force: bool, tell: Tell) -> Restored:
+    def beat() -> None:
+        tell({})
+
+    manifest = reader.manifest
+    tell({"step": "check"})
+    reader.check(beat)
+    _refuse_unfit(manifest)
+    if not force and not is_empty():
+        raise CannotRestore("There is data in this database. --force replaces all of it.")
+    _refuse_company()
+    home = Path(settings.HOME)
+    with tempfile.TemporaryDirectory(prefix=".restore-", dir=home) as work:
+        check_database(reader, Path(work), beat)
+    tell({"step": "blobs"})
+    _put_files(reader, "blobs/", home, beat)
+    crash_point("restore.blobs")
+    tell({"step": "database"})
+    kept = None
+    if manifest.vendor == "sqlite":
+        kept = _put_sqlite(reader, beat)
+    else:
+        _put_rows(reader, beat)
+    crash_point("restore.database")
+    prints = {key_id: key_print(master) for key_id, master in settings.SECRETS_KEYS.items()}
+    if manifest.with_keys:
+        _put_files(reader, "keys/", home, beat)
+        prints = manifest.key_prints
+    call_command("migrate", interactive=False, verbosity=0)
+    return Restored(manifest, locked.locked_values(locked.good_keys(manifest.key_prints, prints)), kept)
+
+
+def _refuse_unfit(manifest: Manifest) -> None:
+    if manifest.vendor != connection.vendor:
+        made, here = VENDORS.get(manifest.vendor, manifest.vendor), VENDORS.get(connection.vendor, connection.vendor)
+        raise CannotRestore(f"This backup was made on {made}, but DATABASE_URL is {here}. Restore it into {made}.")
+    known = MigrationExecutor(connection).loader.disk_migrations or {}
+    labels = {label for label, _ in known}
+    newer = [f"{label}.{name}" for label, name in manifest.migrations if label in labels and (label, name) not in known]
+    if newer:
+        raise CannotRestore(f"This backup was made by a newer version ({manifest.program}): it has {newer[0]}.")
+
+
+def is_empty() -> bool:
+    """No rows but the house's own. Tables of others count, too: a restore would remove them."""
+    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    if connection.vendor != "sqlite":
+        with rows.own_connection() as own:
+            names |= set(rows.table_names(own))
+    with connection.cursor() as cursor:
+        for name in sorted(names - HOUSEKEEPING):
+            cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(name)} LIMIT 1")  # noqa: S608 - names from the catalogue
+            if cursor.fetchone():
+                return False
+    return True
+
+
+def _refuse_company() -> None:
+    """Processes on other machines do not hold this folder's lock, but they say that they live."""
+    try:
+        busy = liveness.alive("worker") + liveness.alive("beat")
+    except DatabaseError:
+        return  # no such table yet: nobody works here
+    if busy:
+        raise CannotRestore("Processes are working on this database. Stop them, wait half a minute, and try again.")
+
+
+def _put_sqlite(reader: Reader, beat: Beat) -> Path | None:
+    target = Path(connection.settings_dict["NAME"])
+    fresh = target.with_name(f".{target.name}.restored-{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    sqlite.unpack(reader, fresh, beat)
+    sqlite.check(fresh, reader.manifest.tables)
+    connections.close_all()
+    kept = target.with_name(f"{target.name}.before-{clock.now():%Y%m%d-%H%M%S}") if target.exists() else None
+    sqlite.put_in_place(fresh, target, kept)
+    return kept
+
+
+def _put_rows(reader: Reader, beat: Beat) -> None:
+    """The schema as it was when the backup was made, then its rows."""
+    connections.close_all()
+    with rows.own_connection() as own:
+        rows.drop_all(own)
+    executor = MigrationExecutor(connection)
+    executor.migrate(_leaves(reader.manifest, executor))
+    rows.load(reader, beat)
+
+
+def _leaves(manifest: Manifest, executor: MigrationExecutor) -> list[tuple[str, str]]:
+    """The last applied migration of each app: naming an earlier one would mean going back to it."""
+    known = executor.loader.disk_migrations or {}
+    applied = {(label, name) for label, name in manifest.migrations} & set(known)
+    parents = {parent for key in applied for parent in known[key].dependencies if parent[0] == key[0]}
+    return sorted(applied - parents)
+
+
+def _put_files(reader: Reader, prefix: str, home: Path, beat: Beat) -> None:
+    """Files of the data folder, each whole or not at all. One that differs is moved aside, not overwritten."""
+    for name in (name for name in reader.manifest.members if name.startswith(prefix)):
+        target = home / name
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        reader.save(name, draft, beat)
+        draft.chmod(0o600)
+        if target.exists() and target.read_bytes() != draft.read_bytes():
+            target.rename(target.with_name(f"{target.name}.before-{clock.now():%Y%m%d-%H%M%S}"))
+        draft.rename(target)

@@ -1,0 +1,175 @@
+"""Is this installation set up well? One line per question; asked by `watchbook doctor`, before anything is started."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from smtplib import SMTPException
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from watchbook.base import clock, env
+from watchbook.base.crypto import KeyTrouble, secret_file
+from watchbook.base.env import WrongSetting
+from watchbook.core.jobs import options as job_options
+from watchbook.core.ops import checked, health, migrating
+from watchbook.core.ops.health import Check
+
+OLDEST = {"sqlite": (3, 35), "postgresql": (15,), "mysql": (10, 11)}
+CLOCK_SECONDS = 30
+
+
+def examine() -> list[Check]:
+    """Every check, in an order in which the first bad one is the one to mend first."""
+    return [_asked(name, question) for name, question in QUESTIONS.items()]
+
+
+def _asked(name: str, question: Callable[[], str]) -> Check:
+    """A question answers with a sentence, or raises with one."""
+    try:
+        return Check(name, True, question())
+    except (_Bad, WrongSetting, KeyTrouble) as trouble:
+        return Check(name, False, str(trouble))
+    except DatabaseError as error:
+        return Check(name, False, f"The database does not answer ({type(error).__name__}).")
+    except OSError as error:
+        return Check(name, False, f"{error.strerror or type(error).__name__}.")
+
+
+class _Bad(Exception):
+    pass
+
+
+def _settings() -> str:
+    bind = checked.check_settings()
+    checked.check_stray()
+    known = env.declared()
+    note = "" if bind.is_loopback or settings.PUBLIC_URL.startswith("https") else " Others reach it without encryption."
+    return f"{sum(option.is_set for option in known.values())} of {len(known)} settings are set, all readable.{note}"
+
+
+def _data_folder() -> str:
+    home = Path(settings.HOME)
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise _Bad(f"{home} cannot be written to.")
+    for path in (home, home / "keys"):
+        if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o027:
+            raise _Bad(f"Others can reach {path}. Run: chmod 700 {path}")
+    return f"{home} is ours alone."
+
+
+def _keys() -> str:
+    folder = Path(settings.HOME) / "keys"
+    for name in ("secret_key", "secrets_key"):
+        if (folder / name).exists():
+            secret_file(folder / name)
+    if settings.SECRET_KEY.startswith("django-insecure") or len(set(settings.SECRET_KEY)) < 5:
+        raise _Bad("SECRET_KEY is a sample. Remove it to have one made.")
+    return f"Secrets are sealed with key {next(iter(settings.SECRETS_KEYS))}."
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    version = connection.get_database_version()
+    if tuple(version) < OLDEST[connection.vendor]:
+        oldest = ".".join(map(str, OLDEST[connection.vendor]))
+        raise _Bad(
+            f"{connection.display_name} {'.'.join(map(str, version))} is too old; {oldest} is the oldest that works."
+        )
+    return f"{connection.display_name} {'.'.join(map(str, version))} answers."
+
+
+def _migrations() -> str:
+    newer, waiting = migrating.unknown(), migrating.waiting()
+    if newer:
+        raise _Bad(f"The database was made by a newer version ({newer[0]}). Install that version.")
+    if waiting:
+        raise _Bad(f"{len(waiting)} migrations wait. `watchbook up` or `watchbook migrate` applies them.")
+    return "The schema is up to date."
+
+
+def _disk() -> str:
+    check = health.disk()
+    if not check.ok:
+        raise _Bad(check.message)
+    return check.message
+
+
+def _clock() -> str:
+    here = datetime.now(UTC)
+    if here.year < 2025:
+        raise _Bad(f"This machine's clock says {here:%Y-%m-%d}.")
+    if connection.vendor == "sqlite":
+        return f"It is {here:%Y-%m-%d %H:%M:%S} UTC."
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT UTC_TIMESTAMP(6)" if connection.vendor == "mysql" else "SELECT clock_timestamp()")
+        there = cursor.fetchone()[0]
+    there = there if there.tzinfo else there.replace(tzinfo=UTC)
+    apart = abs((clock.now() - there).total_seconds())
+    if apart > CLOCK_SECONDS:
+        raise _Bad(f"This machine's clock and the database's are {apart:.0f} s apart. Set both by NTP.")
+    return f"This machine's clock and the database's are {apart:.1f} s apart."
+
+
+def _broker() -> str:
+    url = job_options.BROKER_URL.value
+    if not url:
+        return "There is none: jobs run in the web process."
+    from kombu.connection import Connection  # only where a broker is set
+    from kombu.exceptions import KombuError
+
+    connect: Any = Connection
+    try:
+        with connect(url, connect_timeout=5) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=5)
+            return f"{broker.transport.driver_type} answers."
+    except (KombuError, OSError) as error:
+        raise _Bad(f"The broker of CELERY_BROKER_URL does not answer ({type(error).__name__}).") from None
+
+
+def _mail() -> str:
+    if not settings.EMAIL_HOST:
+        return "There is no mail server: mails are written to the log."
+    from django.core.mail import get_connection
+
+    mailer = get_connection(timeout=5)
+    try:
+        mailer.open()
+    except (SMTPException, OSError) as error:
+        raise _Bad(
+            f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not let us in ({type(error).__name__})."
+        ) from None
+    mailer.close()
+    return f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} answers."
+
+
+def _workers() -> str:
+    if "job_workers" not in connection.introspection.table_names():
+        return "None has been here yet."
+    count = health.live_workers()
+    stuck = health.stuck_queues(clock.now())
+    if stuck:
+        raise _Bad(
+            f"{min(stuck)} is stuck: runs wait and nobody takes them. Start `watchbook up` or `watchbook worker`."
+        )
+    return f"{count} workers are alive." if count else "None runs, and no run waits."
+
+
+QUESTIONS: dict[str, Callable[[], str]] = {
+    "settings": _settings,
+    "data_folder": _data_folder,
+    "keys": _keys,
+    "disk": _disk,
+    "database": _database,
+    "migrations": _migrations,
+    "clock": _clock,
+    "broker": _broker,
+    "mail": _mail,
+    "workers": _workers,
+}

@@ -1,0 +1,115 @@
+"""The web process: waitress with a few threads, and beside it the embedded runner when there is no broker.
+
+Told to end, it takes no new request, finishes what it answers, lets jobs finish or hand back, leaves nothing leased.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from watchbook.core.jobs import options as job_options
+from watchbook.core.jobs.actions import hand_back_rest
+from watchbook.core.jobs.embedded import Embedded
+from watchbook.core.ops import options
+from watchbook.core.ops.address import Bind
+
+if TYPE_CHECKING:
+    from waitress.server import BaseWSGIServer
+
+log = logging.getLogger(__name__)
+
+
+class CannotListen(Exception):
+    """The address is taken or not ours. The message says which."""
+
+
+def wants_embedded() -> bool:
+    """Jobs run in the web process unless they are switched off or a broker carries them."""
+    return job_options.JOBS.value and not job_options.BROKER_URL.value
+
+
+class WebProcess:
+    """Everything that lives in one web process."""
+
+    def __init__(self, bind: Bind, *, application: Any = None) -> None:
+        self.stopping = threading.Event()
+        self.server = _listen(bind, application)
+        self.embedded = Embedded() if wants_embedded() else None
+        self.web = threading.Thread(target=self.server.run, name="web", daemon=True)
+
+    @property
+    def address(self) -> str:
+        host = self.server.effective_host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server.effective_port}"
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> int:
+        """Live until SIGTERM or SIGINT. Gives the exit code."""
+        before = {number: signal.signal(number, self._asked_to_end) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            self.web.start()
+            if self.embedded:
+                self.embedded.start()
+            ready()
+            while not self.stopping.wait(1):
+                if not self.web.is_alive():
+                    log.critical("the web server ended by itself")
+                    self._end()
+                    return 1
+            self._end()
+            return 0
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _asked_to_end(self, number: int, _frame: FrameType | None) -> None:
+        self.stopping.set()
+
+    def _end(self) -> None:
+        deadline = time.monotonic() + options.GRACE_SECONDS.value
+        log.info("ending: finishing requests and jobs")
+        self.server.accepting = False
+        jobs = threading.Thread(target=self._end_jobs, args=(options.GRACE_SECONDS.value,), daemon=True)
+        jobs.start()
+        while self._is_answering() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.server.task_dispatcher.shutdown(timeout=max(deadline - time.monotonic(), 0.1))
+        jobs.join(max(deadline - time.monotonic(), 0.1))
+        if self.embedded:
+            hand_back_rest()
+
+    def _end_jobs(self, grace_seconds: float) -> None:
+        if self.embedded:
+            self.embedded.stop(grace_seconds)
+
+    def _is_answering(self) -> bool:
+        channels = list(self.server.active_channels.values())
+        return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+
+def _listen(bind: Bind, application: Any) -> BaseWSGIServer:
+    from waitress import create_server  # only where a server is started
+
+    if application is None:
+        from django.core.wsgi import get_wsgi_application
+
+        application = get_wsgi_application()
+    try:
+        return create_server(
+            application,
+            listen=bind.listen,
+            threads=options.WEB_THREADS.value,
+            ident=None,
+            max_request_body_size=options.MAX_BODY_MB.value * 1024 * 1024,
+            max_request_header_size=64 * 1024,
+            connection_limit=500,
+            # Which proxies are believed is decided in one place, the TrustedProxy middleware.
+            clear_untrusted_proxy_headers=False,
+        )
+    except OSError as error:
+        raise CannotListen(f"Cannot listen on {bind.listen}: {error.strerror or error}.") from None

@@ -1,0 +1,52 @@
+"""Jobs that take their time, and a web process that has only them. Run as a script by the tests of ending."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def patient(ctx: Any) -> None:
+    """Shows progress all the time, so it notices that the process ends."""
+    for number in range(2000):
+        ctx.report(number=number)
+        ctx.beat()
+        time.sleep(0.02)
+
+
+def deaf(ctx: Any) -> None:
+    """Hangs without a sign of progress."""
+    time.sleep(600)
+
+
+def slow_page(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    Path(os.environ["WATCHBOOK_HOME"], "asked").touch()
+    time.sleep(1.5)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"whole answer"]
+
+
+def main(names: list[str]) -> int:
+    import django
+
+    django.setup()
+    from watchbook.core import registry
+    from watchbook.core.jobs import queue
+    from watchbook.core.ops import migrating
+    from watchbook.core.ops.address import bind
+    from watchbook.core.ops.server import WebProcess
+
+    jobs = {name: registry.Job(name, f"{__package__ or 'watchbook.core.ops.tests'}.long_jobs:{name}") for name in names}
+    registry.jobs = lambda: jobs  # type: ignore[assignment]
+    migrating.migrate_if_needed()
+    for name in names:
+        queue.enqueue(name, exclusive=f"job:{name}")
+    process = WebProcess(bind(), application=slow_page)
+    return process.run(ready=lambda: print(f"ready at {process.address}", flush=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

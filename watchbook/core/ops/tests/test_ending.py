@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from watchbook.core.ops.tests.processes import Running, get, rows, until
+
+pytestmark = pytest.mark.crash
+SCRIPT = ("-m", "watchbook.core.ops.tests.long_jobs")
+
+
+@pytest.fixture
+def start(tmp_path):
+    started: list[Running] = []
+
+    def go(*names: str, **extra: str) -> Running:
+        started.append(Running(tmp_path, *SCRIPT, *names, **extra))
+        return started[-1]
+
+    yield go
+    for process in started:
+        process.close()
+
+
+def running(home, count):
+    return lambda: len(rows(home, "SELECT 1 FROM job_runs WHERE state = 'running'")) == count
+
+
+def test_told_to_end_it_answers_what_it_began_and_leaves_nothing_leased(start, tmp_path):
+    process = start("patient", "deaf", WATCHBOOK_GRACE_SECONDS="3")
+    address = process.wait_for(r"ready at (\S+)").group(1)
+    until(running(tmp_path, 2))
+    answers: list[tuple[int, bytes]] = []
+    asking = threading.Thread(target=lambda: answers.append(get(address)))
+    asking.start()
+    # The request has to be in before the signal: a process that ends takes no new ones.
+    until((tmp_path / "asked").exists)
+
+    assert process.ask() == 0
+    asking.join(10)
+    assert answers == [(200, b"whole answer")]
+    left = rows(tmp_path, "SELECT name, state, lease_until, exclusive_slot, owner, attempt FROM job_runs ORDER BY name")
+    assert left == [("deaf", "queued", None, None, "", 0), ("patient", "queued", None, None, "", 0)]
+    assert rows(tmp_path, "SELECT fence FROM job_runs WHERE name = 'deaf'") == [(2,)]
+
+
+def test_the_next_process_takes_up_what_was_handed_back(start, tmp_path):
+    first = start("patient", WATCHBOOK_GRACE_SECONDS="5")
+    first.wait_for("ready at")
+    until(running(tmp_path, 1))
+    assert first.ask() == 0
+
+    second = start("patient")
+    second.wait_for("ready at")
+    # The old run and the new one share an exclusive name: one of them runs.
+    until(running(tmp_path, 1))
+    assert rows(tmp_path, "SELECT MAX(fence) FROM job_runs") == [(2,)]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from watchbook.base.testing.people import client_of
+from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.search import saved as actions
+from watchbook.core.search.models import SavedSearch
+from watchbook.core.search.tests.test_query import HOSTILE
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
+
+
+def page(person, **asked):
+    return client_of(person).get("/search/", asked)
+
+
+def text(response):
+    return response.content.decode()
+
+
+def test_hits_are_shown_with_their_marks(put, alice):
+    put(1, "The old Harbour", "旧港口的灯塔")
+    shown = text(page(alice, q="harbour 灯塔"))
+    assert "The old <mark>Harbour</mark>" in shown
+    assert "旧港口的<mark>灯塔</mark>" in shown
+    assert 'href="/things/1"' in shown
+
+
+def test_what_a_source_wrote_is_text_not_markup(put, alice):
+    put(1, "<script>alert(1)</script> harbour", '<img src=x onerror="alert(1)"> harbour', url_path='/"><script>')
+    shown = text(page(alice, q='harbour "<script>"'))
+    assert "<script>alert" not in shown
+    assert "<img src=x" not in shown
+    assert "&lt;<mark>script</mark>&gt;" in shown
+
+
+def test_strangers_titles_are_not_in_the_page(put, alice, bob, operator):
+    put(1, "harbour of Alice", scope=f"user:{alice.pk}")
+    put(2, "harbour of operators", scope="staff")
+    assert "of Alice" in text(page(alice, q="harbour")).replace("<mark>harbour</mark> ", "")
+    assert "of Alice" not in text(page(bob, q="harbour"))
+    assert "of operators" not in text(page(bob, q="harbour"))
+    assert "of operators" in text(page(operator, q="harbour"))
+    assert "of Alice" not in text(page(operator, q="harbour"))
+
+
+def test_chips_count_and_filter_by_system(put, alice):
+    put(1, "harbour")
+    put(2, "harbour", kind="floor")
+    put(3, "harbour", kind="page", source="shelf")
+    shown = text(page(alice, q="harbour", source="shelf"))
+    assert "/things/3" in shown
+    assert "/things/1" not in shown
+    assert "Everything <span>3</span>" in shown
+    assert "Forum <span>2</span>" in shown
+    assert "Shelf <span>1</span>" in shown
+
+
+def test_more_leads_on(put, alice):
+    for number in range(35):
+        put(number, f"harbour {number}", hours=number)
+    first = page(alice, q="harbour")
+    assert first.context["found"].next
+    second = page(alice, q="harbour", cursor=first.context["found"].next)
+    assert len(second.context["found"].rows) == 5
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_no_query_breaks_the_page(put, alice, number):
+    put(1, "a harbour")
+    assert page(alice, q=HOSTILE[number].encode("utf-8", "surrogatepass")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"since": "nonsense"},
+        {"since": "0001-01-01"},
+        {"since": "9999-12-31"},
+        {"source": "nothing"},
+        {"cursor": "nonsense"},
+    ],
+)
+def test_what_cannot_be_read_is_not_asked(put, alice, asked):
+    put(1, "harbour")
+    assert "/things/1" in text(page(alice, q="harbour", **asked))
+
+
+def test_the_page_takes_a_bounded_number_of_queries(put, alice):
+    for number in range(40):
+        put(number, f"harbour {number}")
+    page(alice, q="harbour")
+    with CaptureQueriesContext(connection) as captured:
+        page(alice, q="harbour")
+    assert len(captured) <= 30
+
+
+def test_a_search_is_saved_with_its_channels_and_system(put, alice):
+    channel = NotificationChannel.objects.create(user=alice, name="desk", channel_type="email")
+    put(1, "harbour")
+    client = client_of(alice)
+    shown = text(client.get("/search/", {"q": "harbour", "source": "forum"}))
+    assert "desk" in shown
+    given = {"q": "harbour", "source": "forum", "name": "Harbours", "channels": [str(channel.pk)]}
+    assert client.post(reverse("save_search"), given).status_code == 302
+
+    saved = SavedSearch.objects.get()
+    assert (saved.user, saved.name, saved.query, saved.kinds) == (alice, "Harbours", "harbour", ["topic", "floor"])
+    assert list(saved.channels.all()) == [channel]
+    assert "Harbours" in text(client.get("/search/"))
+
+
+def test_a_refused_search_keeps_what_was_typed(alice):
+    actions.save(alice, name="Harbours", query="harbour")
+    client = client_of(alice)
+    again = client.post(reverse("save_search"), {"q": "lighthouse", "name": "Harbours"})
+    assert again.status_code == 422
+    assert "You have a saved search of this name." in text(again)
+    assert 'value="Harbours"' in text(again)
+    assert client.post(reverse("save_search"), {"q": "%%%", "name": "x"}).status_code == 422
+
+
+def test_somebody_elses_channel_cannot_be_chosen(alice, bob):
+    channel = NotificationChannel.objects.create(user=bob, name="his", channel_type="email")
+    client = client_of(alice)
+    refused = client.post(reverse("save_search"), {"q": "harbour", "name": "x", "channels": [str(channel.pk)]})
+    assert refused.status_code == 422
+    assert not SavedSearch.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["pause_search", "remove_search"])
+def test_only_its_owner_changes_a_saved_search(matrix, alice, what):
+    saved = actions.save(alice, name="Harbours", query="harbour")
+    address = reverse(what, args=[saved.pk])
+    statuses = matrix.statuses("POST", address)
+    assert statuses == {"anonymous": 302, "alice": 302, "bob": 404, "charlie": 404, "operator": 404}
+    assert SavedSearch.objects.filter(is_active=True).count() == 0

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from watchbook.base import clock
+from watchbook.core.jobs.runner import run_now
+from watchbook.core.notify.models import Delivery, NotificationChannel
+from watchbook.core.search import index, jobs, saved
+from watchbook.core.search.dialects import dialect
+from watchbook.core.search.models import SavedSearch, SavedSearchMatch, SearchDocument
+from watchbook.core.search.tests.conftest import document
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("systems")]
+
+
+@pytest.fixture
+def channel(alice):
+    return NotificationChannel.objects.create(user=alice, name="desk", channel_type="email")
+
+
+@pytest.fixture
+def harbours(alice, channel):
+    return saved.save(alice, name="Harbours", query="harbour", channels=[channel])
+
+
+def told():
+    return [
+        (delivery.subject, [item["id"] for item in delivery.payload["items"]])
+        for delivery in Delivery.objects.order_by("pk")
+    ]
+
+
+def test_new_matches_are_told_once_in_one_notice(harbours):
+    index.put([document(1, "harbour"), document(2, "lighthouse"), document(3, "-", "the old harbour")])
+    run_now("search.saved")
+    run_now("search.saved")
+    assert told() == [("2 new matches: Harbours", ["1", "3"])]
+    index.put([document(4, "harbour again")])
+    run_now("search.saved")
+    assert told()[1:] == [("1 new match: Harbours", ["4"])]
+    assert SavedSearch.objects.get().match_count == 3
+
+
+def test_what_was_there_before_is_not_told(alice, channel):
+    index.put([document(1, "harbour")])
+    saved.save(alice, name="Harbours", query="harbour", channels=[channel])
+    assert not jobs.anything_new(clock.now())
+    run_now("search.saved")
+    assert told() == []
+
+
+def test_a_change_of_a_known_document_is_not_new(harbours):
+    index.put([document(1, "harbour")])
+    run_now("search.saved")
+    index.put([document(1, "harbour, changed")])
+    run_now("search.saved")
+    assert len(told()) == 1
+
+
+def test_only_what_the_owner_may_see_is_told(harbours, alice, bob):
+    scopes = ["members", "staff", f"user:{alice.pk}", f"user:{bob.pk}"]
+    index.put([document(scope, "harbour", scope=scope) for scope in scopes])
+    run_now("search.saved")
+    ((_subject, items),) = told()
+    assert set(items) == {"members", f"user:{alice.pk}"}
+
+
+def test_kinds_narrow_what_is_told(alice, channel):
+    saved.save(alice, name="Floors", query="harbour", kinds=["floor"], channels=[channel])
+    index.put([document(1, "harbour"), document(2, "harbour", kind="floor")])
+    run_now("search.saved")
+    assert told() == [("1 new match: Floors", ["2"])]
+
+
+def test_a_paused_search_is_silent_and_does_not_catch_up(harbours):
+    saved.set_active(harbours, active=False)
+    index.put([document(1, "harbour")])
+    assert not jobs.anything_new(clock.now())
+    run_now("search.saved")
+    saved.set_active(harbours, active=True)
+    run_now("search.saved")
+    assert told() == []
+    index.put([document(2, "harbour")])
+    run_now("search.saved")
+    assert [items for _subject, items in told()] == [["2"]]
+
+
+def test_a_search_without_channels_only_counts(alice):
+    saved.save(alice, name="Harbours", query="harbour")
+    index.put([document(1, "harbour")])
+    run_now("search.saved")
+    assert told() == []
+    assert SavedSearch.objects.get().match_count == 1
+
+
+def test_a_document_of_a_slower_writer_is_told_too(harbours, monkeypatch):
+    """Ids are handed out before the commit: a smaller one may appear after a larger one was seen."""
+    monkeypatch.setattr(type(dialect()), "settle_seconds", 180)
+    index.put([document("early id", "harbour"), document("late id", "harbour")])
+    early = SearchDocument.objects.get(object_id="early id")
+    SearchDocument.objects.filter(pk=early.pk).delete()
+    run_now("search.saved")
+    early.save(force_insert=True)
+    run_now("search.saved")
+    run_now("search.saved")
+    assert [items for _subject, items in told()] == [["late id"], ["early id"]]
+
+    with clock.set_to(clock.now() + timedelta(seconds=200)):
+        assert jobs.anything_new(clock.now())
+        run_now("search.saved")
+        assert not jobs.anything_new(clock.now())
+    assert len(told()) == 2
+    assert not SavedSearchMatch.objects.exists()
+
+
+def test_a_failure_before_the_commit_tells_nothing_and_loses_nothing(harbours, monkeypatch):
+    index.put([document(1, "harbour")])
+
+    def broken(*_args):
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_advance", broken)
+        run_now("search.saved")
+    assert told() == []
+    assert not SavedSearchMatch.objects.exists()
+    run_now("search.saved")
+    assert [items for _subject, items in told()] == [["1"]]
+
+
+def test_many_documents_take_a_bounded_number_of_queries(harbours):
+    counts = []
+    for size in (1, 200):
+        index.put([document(f"{size}-{number}", "harbour") for number in range(size)])
+        with CaptureQueriesContext(connection) as captured:
+            run_now("search.saved")
+        counts.append(len(captured))
+    assert max(counts) <= min(counts) + 6

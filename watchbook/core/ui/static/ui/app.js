@@ -1,0 +1,131 @@
+// Comfort only: every page works without it. Keys, dialogs, toasts, the theme at once, failures of htmx in the page.
+"use strict";
+
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const isTyping = (node) => node.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+
+  // Dialogs: any element with data-dialog="id" opens it; the browser gives the focus back when it closes.
+  const openDialog = (id) => {
+    const dialog = document.getElementById(id);
+    if (!dialog || dialog.open) return false;
+    dialog.showModal();
+    dialog.querySelector("[autofocus], input:not([type=hidden]), select, textarea")?.focus();
+    return true;
+  };
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-dialog]");
+    if (opener && openDialog(opener.dataset.dialog)) event.preventDefault();
+    if (event.target.closest("[data-close]")) event.target.closest("dialog")?.close();
+    if (event.target.matches("dialog")) event.target.close();
+    for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+
+  // Keys. Letters never act while somebody types, and never together with Ctrl, Alt or Meta.
+  const ITEMS = ".log-item, .rows > li, .hits > li, .floor, .table tbody tr, .pin, .diff-list > li";
+  let marked = null;
+  const mark = (step) => {
+    const items = all(ITEMS, document.getElementById("main") || document).filter((item) => item.checkVisibility());
+    if (!items.length) return;
+    const at = items.indexOf(marked);
+    const next = items[Math.min(items.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
+    marked?.classList.remove("is-marked");
+    marked = next;
+    marked.classList.add("is-marked");
+    marked.querySelector("a[href], button")?.focus({ preventScroll: true });
+    marked.scrollIntoView({ block: "nearest" });
+  };
+  let waitsForPlace = 0;
+  const keys = {
+    "/": () => all("[data-key-search], [type=search]").find((field) => field.checkVisibility())?.focus(),
+    "?": () => openDialog("keys"),
+    j: () => mark(1),
+    k: () => mark(-1),
+    x: () => marked?.querySelector("[type=checkbox]")?.click(),
+    m: () => document.querySelector("[data-key='m']")?.click(),
+    g: () => { waitsForPlace = Date.now(); },
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    if (event.key === "Escape") {
+      const menu = document.querySelector("details.menu[open]");
+      if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+      return;
+    }
+    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    if (Date.now() - waitsForPlace < 1500) {
+      waitsForPlace = 0;
+      const place = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+      if (place) { event.preventDefault(); location.assign(place.href); return; }
+    }
+    if (Object.hasOwn(keys, event.key)) { event.preventDefault(); keys[event.key](); }
+  });
+
+  // Toasts: eight seconds, longer while the pointer or the focus is on them. Never for failures.
+  const toast = ({ text, undo }) => {
+    const place = document.querySelector(".toasts");
+    if (!place || !text) return;
+    const box = document.createElement("div");
+    box.className = "toast";
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("class", "icon");
+    svg.setAttribute("aria-hidden", "true");
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    use.setAttribute("href", place.dataset.icon);
+    svg.append(use);
+    const words = document.createElement("span");
+    words.textContent = text;
+    box.append(svg, words);
+    if (undo) {
+      const button = document.createElement("button");
+      button.className = "btn btn--small";
+      button.textContent = place.dataset.undo;
+      button.addEventListener("click", () => {
+        box.remove();
+        window.htmx?.ajax("POST", undo, { target: "body", swap: "none" }).then(() => location.reload());
+      });
+      box.append(button);
+    }
+    place.append(box);
+    const leave = () => (box.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : box.remove());
+    setTimeout(leave, 8000);
+  };
+  document.addEventListener("toast", (event) => toast(event.detail || {}));
+
+  // The theme changes at once; the form tells the server, which writes it into the next page.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("[data-theme-form]") || !event.submitter) return;
+    event.preventDefault();
+    const data = new FormData(form, event.submitter);
+    document.documentElement.dataset.theme = data.get("theme");
+    fetch(form.action, { method: "POST", body: data, redirect: "manual" }).catch(() => form.submit());
+    all(`[value="${data.get("theme") === "dark" ? "light" : "dark"}"]`, form).forEach((button) => button.focus());
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-autosubmit]")) event.target.form?.requestSubmit();
+  });
+
+  // htmx: an ended session leads to the sign-in page instead of drawing it inside the page; a failure is said in the page.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const signIn = document.body.dataset.signIn;
+    const address = event.detail.xhr.responseURL;
+    if (signIn && address && new URL(address).pathname === signIn && location.pathname !== signIn) {
+      event.detail.shouldSwap = false;
+      location.reload();
+    }
+  });
+  const fail = (event) => {
+    const notice = document.getElementById("failure");
+    if (!notice) return;
+    notice.querySelector("[data-request-id]").textContent = event.detail.xhr?.getResponseHeader("X-Request-ID") || "–";
+    notice.hidden = false;
+    notice.scrollIntoView({ block: "nearest" });
+  };
+  document.addEventListener("htmx:responseError", fail);
+  document.addEventListener("htmx:sendError", fail);
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const notice = document.getElementById("failure");
+    if (notice && event.detail.successful) notice.hidden = true;
+  });
+})();

@@ -1,0 +1,1 @@
+"""Template tags of the house, known to every template without a load."""

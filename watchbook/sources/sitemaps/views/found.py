@@ -1,0 +1,194 @@
+"""The URLs of a change or a snapshot, searched and shown in bounded time and memory however many there are."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from watchbook.base.store import blobs
+from watchbook.base.text import clean_text, fold
+from watchbook.sources.sitemaps.compare import union_records
+from watchbook.sources.sitemaps.models import ChangeRecord, SitemapSnapshot
+from watchbook.sources.sitemaps.parse import PartList
+from watchbook.sources.sitemaps.parse.lines import key_for
+from watchbook.sources.sitemaps.store.lists import MARKS, snapshot_lists
+
+ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
+KINDS = (ADDED, REMOVED, MODIFIED, NOISE)
+SHOWN = 200
+# Entries that one search looks at; a longer list is searched on from there, or in its download.
+SCANNED = 200_000
+QUERY_LENGTH, QUERY_WORDS = 200, 10
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the reader asks for: a kind (empty: all but noise) and words that each URL contains."""
+
+    kind: str = ""
+    text: str = ""
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Wanted:
+        kind = str(asked.get("kind", ""))
+        text = clean_text(str(asked.get("q", "")))[:QUERY_LENGTH].strip()
+        return cls(kind if kind in KINDS else "", text, tuple(fold(text).split()[:QUERY_WORDS]))
+
+    def takes(self, kind: str) -> bool:
+        return kind == self.kind if self.kind else kind != NOISE
+
+    def matches(self, url: str) -> bool:
+        """Words are found in the address as it is written and as people read it."""
+        if not self.words:
+            return True
+        text = fold(f"{url}\n{unquote(url)}" if "%" in url else url)
+        return all(word in text for word in self.words)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One changed URL with the dates that the site gave it."""
+
+    kind: str
+    url: str
+    old_lastmod: str | None = None
+    new_lastmod: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """`matched` counts all that match, or those in the first entries when `is_whole` is false."""
+
+    items: list[Item]
+    matched: int
+    is_whole: bool = True
+
+    @property
+    def more(self) -> int:
+        return self.matched - len(self.items)
+
+
+def counts_of(record: ChangeRecord) -> dict[str, int]:
+    """How many there are of each kind; the empty kind is all but noise."""
+    told = record.modified_count - record.noisy_count
+    return {
+        "": record.added_count + record.removed_count + told,
+        ADDED: record.added_count,
+        REMOVED: record.removed_count,
+        MODIFIED: told,
+        NOISE: record.noisy_count,
+    }
+
+
+def find(record: ChangeRecord, wanted: Wanted, limit: int = SHOWN) -> Found:
+    if not wanted.words:
+        items = []
+        for item in items_of(record, wanted.kind):
+            if wanted.takes(item.kind):
+                items.append(item)
+                if len(items) == limit:
+                    break
+        return Found(items, max(counts_of(record)[wanted.kind], len(items)))
+    return _search(record, wanted, limit)
+
+
+def _search(record: ChangeRecord, wanted: Wanted, limit: int) -> Found:
+    shown: list[Item] = []
+    matched = 0
+    for number, item in enumerate(items_of(record, wanted.kind)):
+        if number == SCANNED:
+            return Found(shown, matched, is_whole=False)
+        if wanted.takes(item.kind) and wanted.matches(item.url):
+            matched += 1
+            if matched <= limit:
+                shown.append(item)
+    return Found(shown, matched)
+
+
+def taste(record: ChangeRecord, limit: int) -> Found:
+    """A few of every kind, for a page that shows more than this change."""
+    total = counts_of(record)[""]
+    if "manifest" in record.changes:
+        return Found(find(record, Wanted(), limit).items, total)
+    kinds = [[item for item in items_of(record, kind) if item.kind == kind] for kind in (ADDED, REMOVED, MODIFIED)]
+    shares = [min(len(items), limit // 3) for items in kinds]
+    for number, items in enumerate(kinds):
+        shares[number] += min(len(items) - shares[number], limit - sum(shares))
+    return Found([item for items, share in zip(kinds, shares, strict=True) for item in items[:share]], total)
+
+
+def items_of(record: ChangeRecord, kind: str = "") -> Iterator[Item]:
+    """Entries in one pass; only those of the kind are opened, and noise is told from what is modified."""
+    noisy = frozenset(record.extras.get("noisy", ()))
+    stored = MODIFIED if kind == NOISE else kind
+    for name, entry in _entries(record, stored):
+        url = str(entry["url"])
+        if name == MODIFIED:
+            yield Item(NOISE if url in noisy else MODIFIED, url, entry.get("old_lastmod"), entry.get("new_lastmod"))
+        else:
+            yield Item(name, url, None, entry.get("lastmod"))
+
+
+def _entries(record: ChangeRecord, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    manifest = record.changes.get("manifest")
+    if manifest is None:
+        for name in [kind] if kind else (ADDED, REMOVED, MODIFIED):
+            for entry in record.changes.get(name, []):
+                yield name, entry
+        return
+    for line in blobs.lines(manifest):
+        name = MARKS[chr(line[0])]
+        if not kind or name == kind:
+            yield name, json.loads(line[2:])
+
+
+@dataclass(frozen=True)
+class UrlPage:
+    """Rows of a snapshot in the order of their URLs; `after` is where the next page begins, empty at the end."""
+
+    rows: list[dict[str, str | None]]
+    after: str
+    scanned: int
+
+
+def find_urls(snapshot: SitemapSnapshot, wanted: Wanted, after: str, folder: Path) -> UrlPage:
+    rows: list[dict[str, str | None]] = []
+    last = after
+    for scanned, row in enumerate(urls_after(snapshot, after, folder)):
+        if len(rows) == SHOWN or scanned == SCANNED:
+            return UrlPage(rows, last, scanned)
+        last = str(row["url"])
+        if wanted.matches(last):
+            rows.append(row)
+    return UrlPage(rows, "", 0)
+
+
+def urls_after(snapshot: SitemapSnapshot, after: str, folder: Path) -> Iterator[dict[str, str | None]]:
+    """Every listed page whose URL comes after this one."""
+    key = key_for(after)
+    if isinstance(snapshot.urls, list):
+        yield from (row for row in snapshot.urls if key_for(str(row["url"])) > key)
+        return
+    lists = [_After(part.name, part.sha256, part.count, part.source, key=key) for part in snapshot_lists(snapshot, folder)]
+    for record in union_records(lists):
+        yield record.as_json()
+
+
+@dataclass(frozen=True, slots=True)
+class _After(PartList):
+    """A list from a URL on: what comes before is passed over block by block, unread."""
+
+    key: bytes = b""
+
+    def blocks(self, size: int = 262_144) -> Iterator[list[bytes]]:
+        # A line goes on with a tab after its URL, and no line holds the line feed that comes next to it.
+        edge = self.key + b"\n"
+        for block in PartList.blocks(self, size):
+            if block[-1] >= edge:
+                yield block[bisect_left(block, edge) :] if block[0] < edge else block

@@ -1,0 +1,173 @@
+"""Sixty days of a monitor in two queries: the count at the end of each day, what came and went, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from django.db.models import Count, Max, Q, Sum
+from django.utils.translation import gettext as _
+
+from watchbook.core.ui import moments
+from watchbook.core.ui.charts import Chart, Note, steps
+from watchbook.core.ui.charts.frame import runs
+from watchbook.core.ui.charts.record import Value
+from watchbook.sources.sitemaps.compare.guard import LEAST_REMOVED
+from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapCheck
+from watchbook.sources.sitemaps.views.days import Days
+from watchbook.sources.sitemaps.views.words import FAILED
+
+DAYS, FEWEST_DAYS, WEEK = 60, 7, 7
+NOTED = 2
+READ = (Health.OK, Health.DEGRADED)
+
+
+@dataclass
+class Day:
+    """What the checks of one day found. `close` is None when none of them could be read."""
+
+    close: int | None = None
+    checks: int = 0
+    changed: int = 0
+    failed: int = 0
+    added: int = 0
+    removed: int = 0
+    requests: int = 0
+    bytes_read: int = 0
+    failed_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Week:
+    """The figures of the last seven days."""
+
+    checks: int = 0
+    changed: int = 0
+    added: int = 0
+    removed: int = 0
+    failed: int = 0
+    failed_at: datetime | None = None
+    requests: int = 0
+    bytes_read: int = 0
+    requests_today: int = 0
+
+
+@dataclass(frozen=True)
+class History:
+    chart: Chart | None
+    week: Week
+    # Spans of days that are hatched, and whether checks failed in them.
+    silent: list[tuple[date, date]] = field(default_factory=list)
+    has_failures: bool = False
+    days_shown: int = 0
+
+
+def history(monitor: MonitorTask, now: datetime) -> History:
+    axis = Days.last(DAYS, now)
+    days = _days(monitor, axis)
+    week = _week(days)
+    first = next((place for place, day in enumerate(days) if day.close is not None), None)
+    if first is None:
+        return History(None, week)
+    # A young monitor shows its own days, not two months of hatching; a day that has not been looked at yet is not shown.
+    start = max(0, min(first, len(days) - FEWEST_DAYS))
+    end = len(days) if days[-1].checks else len(days) - 1
+    kept, places = days[start:end], axis.days[start:end]
+    silent = runs([day.close is None and place + start >= first for place, day in enumerate(kept)])
+    return History(
+        _chart(places, kept, _notes(monitor, axis, start)),
+        week,
+        [(places[begin], places[last]) for begin, last in silent],
+        any(day.failed for begin, last in silent for day in kept[begin : last + 1]),
+        len(kept),
+    )
+
+
+def _days(monitor: MonitorTask, axis: Days) -> list[Day]:
+    found = [Day() for _day in axis.days]
+    closing: dict[int, int] = {}
+    for row in _grouped(monitor, axis):
+        place, last_read = row.pop("place"), row.pop("last_read")
+        for name, value in row.items():
+            setattr(found[place], name, value if name == "failed_at" else value or 0)
+        if last_read is not None:
+            closing[last_read] = place
+    for pk, count in SitemapCheck.objects.filter(pk__in=closing).values_list("pk", "url_count"):
+        found[closing[pk]].close = count
+    return found
+
+
+def _grouped(monitor: MonitorTask, axis: Days) -> Iterator[dict[str, Any]]:
+    failed = Q(outcome__in=FAILED)
+    rows = SitemapCheck.objects.filter(monitor_task=monitor, created_at__gte=axis.start)
+    yield from (
+        rows.annotate(place=axis.bucket("created_at"))
+        .values("place")
+        .annotate(
+            last_read=Max("pk", filter=Q(outcome__in=READ)),
+            checks=Count("pk"),
+            changed=Count("pk", filter=Q(change_record__change_type=ChangeType.CHANGED)),
+            failed=Count("pk", filter=failed),
+            failed_at=Max("created_at", filter=failed),
+            added=Sum("change_record__added_count"),
+            removed=Sum("change_record__removed_count"),
+            requests=Sum("http_request_count"),
+            bytes_read=Sum("bytes_read"),
+        )
+        .order_by()
+    )
+
+
+def _week(days: Sequence[Day]) -> Week:
+    last = days[-WEEK:]
+    return Week(
+        checks=sum(day.checks for day in last),
+        changed=sum(day.changed for day in last),
+        added=sum(day.added for day in last),
+        removed=sum(day.removed for day in last),
+        failed=sum(day.failed for day in last),
+        failed_at=max((day.failed_at for day in last if day.failed_at), default=None),
+        requests=sum(day.requests for day in last),
+        bytes_read=sum(day.bytes_read for day in last),
+        requests_today=days[-1].requests,
+    )
+
+
+def _notes(monitor: MonitorTask, axis: Days, start: int) -> list[Note]:
+    """The largest removals that were believed only when they were seen twice."""
+    rows = ChangeRecord.objects.filter(
+        monitor_task=monitor,
+        change_type=ChangeType.CHANGED,
+        removed_count__gte=LEAST_REMOVED,
+        created_at__gte=axis.start,
+    )
+    found = []
+    for created_at, removed, notes in rows.order_by("-removed_count").values_list(
+        "created_at", "removed_count", "notes"
+    )[:NOTED]:
+        if any(note["code"] == "confirmed_in_2_checks" for note in notes):
+            text = _("−%(n)s, confirmed in 2 checks") % {"n": moments.number_text(removed)}
+            found.append(Note(axis.place(created_at) - start, text))
+    return found
+
+
+def _chart(places: Sequence[date], days: Sequence[Day], notes: Sequence[Note]) -> Chart:
+    closes: list[Value] = [day.close for day in days]
+    known = [close for close in closes if close is not None]
+    label = _("URL count over %(days)s days, from %(first)s to %(last)s.") % {
+        "days": len(days),
+        "first": moments.number_text(known[0]),
+        "last": moments.number_text(known[-1]),
+    }
+    return steps(
+        places,
+        closes,
+        added=[day.added for day in days],
+        removed=[day.removed for day in days],
+        label=label,
+        title=_("URLs"),
+        notes=notes,
+    )
+
