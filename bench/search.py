@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 START = datetime(2020, 1, 1, tzinfo=UTC)
 TITLE, BODY = 29, 232
 BATCH = 5000
+# The bar is for a large archive: in a small one LIKE is fast too, and the fixed cost of a page weighs more.
+JUDGED_AT, BAR = 1_000_000, 50
 
 
 def main() -> int:
@@ -43,7 +45,8 @@ def main() -> int:
         finally:
             teardown_databases(databases, verbosity=0)
     print(json.dumps(report, ensure_ascii=False, indent=2) if options.json else words_of(report))
-    return 0 if report["equal"] and report["ratio"] >= options.least else 1
+    is_judged = options.docs >= JUDGED_AT
+    return 0 if report["equal"] and (not is_judged or report["ratio"] >= BAR) else 1
 
 
 def read_options() -> argparse.Namespace:
@@ -53,7 +56,6 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--url", default="", help="DATABASE_URL of the server; a test database is made beside it")
     parser.add_argument("--words", type=int, default=12, help="words per group")
     parser.add_argument("--rounds", type=int, default=5, help="how often each word is searched; LIKE is asked once")
-    parser.add_argument("--least", type=float, default=50.0, help="exit 1 when the ratio is below")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
@@ -221,6 +223,8 @@ def words_of(report: dict[str, Any]) -> str:
             f"LIKE, newest only {group['like_newest_ms']:8.2f} ms = {group['ratio_newest']:.2f}x   "
             f"{'equal' if group['equal'] else 'NOT EQUAL'}"
         )
+    verdict = ("met" if report["ratio"] >= BAR else "MISSED") if report["documents"] >= JUDGED_AT else "not judged here"
+    lines.append(f"bar at {JUDGED_AT:,} documents: two characters {BAR}x faster, equal answers: {verdict}")
     return "\n".join(lines)
 
 

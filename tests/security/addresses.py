@@ -45,13 +45,14 @@ def every_address() -> list[Address]:
     return list(_walk(get_resolver(), "/"))
 
 
-def _walk(resolver: URLResolver, prefix: str) -> Iterator[Address]:
+def _walk(resolver: URLResolver, prefix: str, space: str = "") -> Iterator[Address]:
     for entry in resolver.url_patterns:
         path = prefix + _filled(entry.pattern)
         if isinstance(entry, URLResolver):
-            yield from _walk(entry, path)
+            # With its namespace, so that no view becomes public by choosing the name of one that is.
+            yield from _walk(entry, path, f"{space}{entry.namespace}:" if entry.namespace else space)
         elif isinstance(entry, URLPattern):
-            yield Address(path, entry.name or "", entry.callback)
+            yield Address(path, f"{space}{entry.name or ''}", entry.callback)
 
 
 def _filled(pattern: Any) -> str:

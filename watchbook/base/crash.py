@@ -1,6 +1,7 @@
 """Named places where a process may be killed, so that crash tests can visit every one of them.
 
-CRASH_AT=name:n in the environment makes the n-th visit of that place a SIGKILL of this very process.
+CRASH_AT=name:n in the environment makes the n-th visit of that place a SIGKILL of this very process, and
+CRASH_AT=name:n:stop a SIGSTOP, from which somebody else may wake it.
 Without it a crash point is one dictionary look-up.
 """
 
@@ -17,9 +18,10 @@ _visits: Counter[str] = Counter()
 def crash_point(name: str) -> None:
     if not _plan:
         return
-    wanted, _, nth = _plan.partition(":")
+    wanted, _, when = _plan.partition(":")
     if name != wanted:
         return
+    nth, _, how = when.partition(":")
     _visits[name] += 1
     if _visits[name] == int(nth or 1):
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)

@@ -16,6 +16,13 @@ JOBS = (
         max_attempts=1,
     ),
     Job(
+        name="notify.clean",
+        title="Forget old deliveries",
+        run="watchbook.core.notify.jobs:clean_old",
+        queue="cleanup_queue",
+        schedule=cron("50 3 * * *"),
+    ),
+    Job(
         name="search.saved",
         title="Match saved searches",
         run="watchbook.core.search.jobs:match_saved",
@@ -29,5 +36,22 @@ JOBS = (
         run="watchbook.core.jobs.cleaning:clean_old_runs",
         queue="cleanup_queue",
         schedule=cron("40 3 * * *"),
+    ),
+    Job(
+        name="stream.clean",
+        title="Forget old stream entries",
+        run="watchbook.core.stream.jobs:clean_old_entries",
+        queue="cleanup_queue",
+        schedule=cron("0 4 * * *"),
+    ),
+    Job(
+        name="ops.backup",
+        title="Make a backup",
+        run="watchbook.core.ops.jobs:back_up",
+        wanted="watchbook.core.ops.jobs:backup_wanted",
+        queue="maintenance_queue",
+        schedule=cron("10 3 * * *"),
+        lease_seconds=3600,
+        max_attempts=1,
     ),
 )

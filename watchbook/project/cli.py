@@ -98,8 +98,7 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    wants_help = len(sys.argv) == 1 or sys.argv[1] in {"-h", "--help", "--version"}
-    if not wants_help:
+    if sys.argv[1:] != ["--version"]:
         import django
 
         django.setup()

@@ -61,7 +61,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "django_htmx",
     "csp",
-    "ninja",
     "watchbook.base.store",
     "watchbook.base.web",
     "watchbook.core.accounts",
@@ -137,6 +136,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = _public.scheme
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_CHANGE_EMAIL = True
+MFA_ADAPTER = "watchbook.core.accounts.adapter.MfaAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Watchbook"
 
@@ -176,7 +177,14 @@ if REDIS_URL.value:
         "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL.value}
     }
 else:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache_entries"}}
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+            "LOCATION": "cache_entries",
+            # The usual 300 would let a flood of keys push out the counters that limit sign-ins.
+            "OPTIONS": {"MAX_ENTRIES": 20000},
+        }
+    }
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
@@ -185,6 +193,8 @@ TIME_ZONE = "Asia/Shanghai"
 USE_I18N = USE_TZ = True
 
 STATIC_URL = "/static/"
+# The API documentation page needs ninja's files, not its app: importing that would slow every command down.
+STATICFILES_DIRS = [Path(str(find_spec("ninja").origin)).parent / "static"]  # type: ignore[union-attr]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

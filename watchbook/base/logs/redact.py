@@ -39,8 +39,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(bearer|basic|digest|negotiate)\s{1,3}[\w+/=.~-]{6,}", rf"\1 {MASK}"),
         # password=...   "token": "..."
         (rf"(?<![\w.-])({NAME})([\"']?\s{{0,3}}[:=]\s{{0,3}})({_QUOTED}|{_BARE})", rf"\1\2{MASK}"),
-        # signing secrets and web tokens are known by their shape
+        # signing secrets, tokens with a prefix and web tokens are known by their shape
         (r"\bwhsec_[\w+/=-]{8,}", MASK),
+        (r"\b([a-z]{2,8}_)(?=[\w-]{0,80}?\d)(?-i:(?=[\w-]{0,80}?[A-Z]))[\w-]{32,200}", rf"\1{MASK}"),
         (r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{4,}", MASK),
     )
 )

@@ -15,6 +15,7 @@ from datetime import timedelta
 from django.db.models import Q
 
 from watchbook.base import clock
+from watchbook.base.crash import crash_point
 from watchbook.core.jobs import options
 from watchbook.core.jobs.models import JobRun, State
 
@@ -39,12 +40,14 @@ def send(run_ids: Sequence[int]) -> None:
 
     for run_id, queue in JobRun.objects.filter(pk__in=run_ids, state=State.QUEUED).values_list("pk", "queue"):
         JobRun.objects.filter(pk=run_id, state=State.QUEUED).update(sent_at=clock.now())
+        crash_point("message.marked")
         try:
             send_run(run_id, queue)
         except Exception as error:  # kombu raises whatever its transport raises; the sweep sends again
             log.warning("broker did not take run %s: %s", run_id, type(error).__name__)
             JobRun.objects.filter(pk=run_id).update(sent_at=None)
             return
+        crash_point("message.sent")
 
 
 def send_unsent(limit: int = 500) -> int:

@@ -90,9 +90,12 @@ def worker(queues: str, threads: int | None) -> None:
 
     from watchbook.base.logs.setup import log_uncaught
     from watchbook.core.jobs.working import work  # Celery is heavy
+    from watchbook.core.ops import locks
+    from watchbook.core.ops.options import GRACE_SECONDS
 
     log_uncaught()
-    sys.exit(work(wanted, threads or options.THREADS.value))
+    with locks.living_here():
+        sys.exit(work(wanted, threads or options.THREADS.value, grace_seconds=GRACE_SECONDS.value))
 
 
 @click.command()
@@ -100,13 +103,15 @@ def beat() -> None:
     """Tick: make runs for due slots, take back what dead workers held. Any number may run."""
     from watchbook.base.logs.setup import log_uncaught
     from watchbook.core.jobs import scheduler  # after Django is set up
+    from watchbook.core.ops import locks
 
     log_uncaught()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     click.echo("The scheduler ticks. Stop it with Ctrl-C.", err=True)
-    scheduler.run_forever(stop, role="beat")
+    with locks.living_here():
+        scheduler.run_forever(stop, role="beat")
 
 
 def _short(moment: str | None) -> str:

@@ -36,7 +36,7 @@ NOTHING_TO_DO = Outcome("nothing_to_do")
 class JobContext:
     """One claimed run, seen from inside."""
 
-    def __init__(self, run: JobRun, *, lease_seconds: int) -> None:
+    def __init__(self, run: JobRun, *, lease_seconds: float) -> None:
         self.run = run
         self.fence = run.fence
         self.lease_seconds = lease_seconds

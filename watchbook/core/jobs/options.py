@@ -16,6 +16,10 @@ THREADS = Option(
     "WATCHBOOK_JOB_THREADS", integer, default=4, minimum=1, maximum=64,
     help="How many jobs the web process runs at once when there is no broker.",
 )  # fmt: skip
+LEASE_FACTOR = Option(
+    "WATCHBOOK_LEASE_FACTOR", number, default=1.0, minimum=0.001, maximum=100,
+    help="All leases of jobs are multiplied by it. Less: what a dead worker held is taken up sooner, and what is slow as well.",
+)  # fmt: skip
 RESEND_SECONDS = Option(
     "WATCHBOOK_RESEND_SECONDS", number, default=120.0, minimum=1,
     help="A due run whose message was sent this long ago and was not claimed is sent again.",

@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from watchbook.base import clock
 from watchbook.base.crash import crash_point
 from watchbook.core import registry
+from watchbook.core.jobs import options
 from watchbook.core.jobs.models import JobRun, State
 
 # How many ready rows a worker looks at before it takes one. A window, shuffled, keeps workers from racing for one row.
@@ -76,11 +77,16 @@ def enqueue_many(runs: Sequence[JobRun]) -> list[JobRun]:
     return made
 
 
+def lease_seconds(job: registry.Job) -> float:
+    """How long a claim holds without a sign of progress."""
+    return job.lease_seconds * options.LEASE_FACTOR.value
+
+
 def claim(run: JobRun, owner: str, *, now: datetime | None = None) -> JobRun | None:
     """Take one queued run. None when somebody else was first or its exclusive name is held."""
     now = now or clock.now()
     job = registry.jobs()[run.name]
-    lease = timedelta(seconds=job.lease_seconds)
+    lease = timedelta(seconds=lease_seconds(job))
     try:
         with transaction.atomic():
             taken = JobRun.objects.filter(pk=run.pk, state=State.QUEUED, due_at__lte=now).update(
@@ -142,6 +148,7 @@ def requeue_expired() -> int:
         count = 0
         for run in list(expired.order_by("lease_until")[:500]):
             count += _take_back(run, now)
+            crash_point("job.taken_back")
     return count
 
 

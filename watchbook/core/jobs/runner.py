@@ -30,7 +30,7 @@ BUSY_SECONDS = 5.0
 def execute(run: JobRun) -> JobRun:
     """Run a claimed run to its end. Returns the row as it is afterwards."""
     job = registry.jobs()[run.name]
-    ctx = JobContext(run, lease_seconds=job.lease_seconds)
+    ctx = JobContext(run, lease_seconds=queue.lease_seconds(job))
     with request_id.using(run.request_id or f"run-{run.pk}-{run.fence}"), counted() as count, ctx.listening():
         try:
             answer = job.function()(ctx, **run.args)

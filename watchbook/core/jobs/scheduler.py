@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import DatabaseError, close_old_connections, connections, transaction
 
 from watchbook.base import clock
+from watchbook.base.crash import crash_point
 from watchbook.core import registry
 from watchbook.core.jobs import carrier, liveness, queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
@@ -43,8 +44,17 @@ def _first_slot(job: Job, now: datetime) -> JobSchedule:
     return row
 
 
-@transaction.atomic
 def _make_run(job: Job, row: JobSchedule, now: datetime) -> int:
+    with transaction.atomic():
+        made = _take_slot(job, row, now)
+        if made:
+            crash_point("slot.taken")
+    if made:
+        crash_point("slot.made")
+    return made
+
+
+def _take_slot(job: Job, row: JobSchedule, now: datetime) -> int:
     assert job.schedule is not None
     slot = job.schedule.latest(row.next_at, now)
     mine = JobSchedule.objects.filter(pk=row.pk, next_at=row.next_at).update(

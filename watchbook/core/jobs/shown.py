@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
@@ -15,6 +15,7 @@ from watchbook.core import registry
 from watchbook.core.jobs.board import Line, seconds_of, shown_state
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.ui import charts
+from watchbook.core.ui.moments import number_text
 
 SLOW_FACTOR = 5
 SLOW_FROM_SECONDS = 60
@@ -53,9 +54,7 @@ class ShownRun:
 
     @property
     def seconds(self) -> float | None:
-        if self.run.state == State.RUNNING and self.run.started_at:
-            return max((self.now - self.run.started_at).total_seconds(), 0.0)
-        return seconds_of(self.run)
+        return seconds_until(self.run, self.now)
 
     @property
     def total(self) -> int | None:
@@ -68,6 +67,14 @@ class ShownRun:
         return min(self.run.progress["done"], self.run.progress["total"]) if self.total else None
 
     @property
+    def done_text(self) -> str:
+        return number_text(self.done)
+
+    @property
+    def total_text(self) -> str:
+        return number_text(self.total)
+
+    @property
     def seconds_left(self) -> timedelta | None:
         """Said only after a tenth is done; before that it would be a guess."""
         if not self.total or not self.done or self.done * 10 < self.total or not self.seconds:
@@ -75,13 +82,13 @@ class ShownRun:
         return timedelta(seconds=round(self.seconds * (self.total - self.done) / self.done))
 
     @property
-    def figures(self) -> list[tuple[str, Any]]:
+    def figures(self) -> list[tuple[str, str]]:
         """(what, how many) of everything that the run counts."""
-        return list(figures(self.run))
+        return [(what, _shown(count)) for what, count in figures(self.run)]
 
     @property
-    def figures_short(self) -> list[tuple[str, Any]]:
-        return [(what, count) for what, count in self.figures if count][:2]
+    def figures_short(self) -> list[tuple[str, str]]:
+        return short(figures(self.run))
 
     @property
     def started_by(self) -> str:
@@ -93,8 +100,9 @@ class ShownRun:
 class ShownLine:
     """A line of the board."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, now: datetime) -> None:
         self.line = line
+        self.now = now
 
     @property
     def last(self) -> JobRun | None:
@@ -131,12 +139,16 @@ class ShownLine:
         return took > SLOW_FROM_SECONDS and took > SLOW_FACTOR * median(before)
 
     @property
+    def seconds(self) -> float | None:
+        return seconds_until(self.last, self.now) if self.last else None
+
+    @property
     def error_text(self) -> str:
         return redact.block(self.last.error) if self.last else ""
 
     @property
-    def figures_short(self) -> list[tuple[str, Any]]:
-        return [(what, count) for what, count in figures(self.last) if count][:2] if self.last else []
+    def figures_short(self) -> list[tuple[str, str]]:
+        return short(figures(self.last)) if self.last else []
 
     @property
     def spark(self) -> SafeString | str:
@@ -153,3 +165,19 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
             yield _(name.replace("_", " ")), value if not isinstance(value, str) else redact.line(value, length=200)
     if run.http_request_count:
         yield _("requests"), run.http_request_count
+
+
+def short(counted: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """The first two that are not nothing."""
+    return [(what, _shown(count)) for what, count in counted if count][:2]
+
+
+def _shown(count: Any) -> str:
+    return count if isinstance(count, str) else number_text(count)
+
+
+def seconds_until(run: JobRun, now: datetime) -> float | None:
+    """How long a run took, or has taken so far."""
+    if run.state == State.RUNNING and run.started_at:
+        return max((now - run.started_at).total_seconds(), 0.0)
+    return seconds_of(run)

@@ -27,7 +27,7 @@ from watchbook.core.ui.paging import keyset
 def board_page(request: HttpRequest) -> HttpResponse:
     """What runs, what failed, what comes next."""
     now = clock.now()
-    lines = [ShownLine(line) for line in board.lines(now)]
+    lines = [ShownLine(line, now) for line in board.lines(now)]
     shown = {
         **_live(now),
         "lines": lines,
@@ -48,7 +48,8 @@ def live(request: HttpRequest) -> HttpResponse:
 
 
 def _live(now: Any) -> dict[str, Any]:
-    return {"running": [ShownRun(run, now) for run in board.running()], "counted_at": now}
+    shown = [ShownRun(run, now) for run in board.running()]
+    return {"running": shown, "running_count": sum(run.state == State.RUNNING for run in shown), "counted_at": now}
 
 
 @staff_required
@@ -62,7 +63,7 @@ def job_page(request: HttpRequest, name: str) -> HttpResponse:
     page = keyset(runs, request.GET)
     shown = {
         "job": job,
-        "title": job.title or name,
+        "title": _title(name),
         "schedule": schedule,
         "is_paused": schedule is not None and not schedule.is_enabled,
         "page": page,

@@ -17,7 +17,7 @@ from watchbook.core.jobs.context import draining
 log = logging.getLogger(__name__)
 
 
-def work(queues: Sequence[str], threads: int, *, grace_seconds: float = 20.0) -> int:
+def work(queues: Sequence[str], threads: int, *, grace_seconds: float) -> int:
     """Serve until SIGTERM or SIGINT. Celery alone would wait for running jobs without end."""
     over = threading.Event()
 

@@ -30,6 +30,17 @@ class Check:
     ok: bool
     message: str
 
+    @property
+    def title(self) -> str:
+        titles = {
+            "database": _("Database"),
+            "workers": _("Workers"),
+            "beat": _("Scheduler"),
+            "queue": _("Queue"),
+            "disk": _("Disk"),
+        }
+        return titles.get(self.name, self.name)
+
 
 def readiness() -> list[Check]:
     """Everything that must hold for work to go on. Never raises because of the database."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
+import time
 from collections.abc import Callable, Iterable
 
 from django.conf import settings
@@ -10,6 +12,8 @@ from django.http import HttpRequest, HttpResponseBase
 
 from watchbook.base.env import WrongSetting
 from watchbook.base.logs import request_id
+
+log = logging.getLogger("watchbook.requests")
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -19,6 +23,8 @@ FORWARDED = (
     "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PORT",
     "HTTP_X_FORWARDED_SSL", "HTTP_X_REAL_IP", "HTTP_FORWARDED",
 )  # fmt: skip
+# Asked every few seconds by machines.
+QUIET_PATHS = ("/static/", "/healthz", "/readyz", "/metrics", "/operations/jobs/live/")
 # For answers that no page made: static files, errors before the page. Pages carry the policy of the settings.
 BARE_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PERMISSIONS = (
@@ -37,8 +43,13 @@ class RequestId:
         # From META: request.headers is a copy that would keep what TrustedProxy blanks.
         with request_id.using(request_id.accept(request.META.get("HTTP_X_REQUEST_ID"))) as value:
             request.request_id = value  # type: ignore[attr-defined]
+            began = time.monotonic()
             response = self.get_response(request)
             response.headers["X-Request-ID"] = value
+            # Without the query: it holds what people search for.
+            level = logging.DEBUG if request.path.startswith(QUIET_PATHS) else logging.INFO
+            took = round((time.monotonic() - began) * 1000)
+            log.log(level, "%s %s %s %s ms", request.method, request.path, response.status_code, took)
             return response
 
 

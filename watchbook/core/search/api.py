@@ -103,7 +103,7 @@ def search(request: HttpRequest, asked: Query[SearchQuery]) -> Any:
 
 @router.get("/saved-searches", response=SavedPage)
 def list_saved(request: HttpRequest, page: Query[PageQuery]) -> Any:
-    rows = SavedSearch.objects.filter(user=request.user).prefetch_related("channels")
+    rows = SavedSearch.objects.of(request.user).prefetch_related("channels")
     return keyset(rows, page, by="-id", make=saved_out)
 
 
@@ -119,14 +119,14 @@ def save_search(request: HttpRequest, given: SavedIn) -> Any:
 
 @router.patch("/saved-searches/{int:saved_id}", response=SavedOut)
 def change_saved(request: HttpRequest, saved_id: int, given: SavedPatch) -> Any:
-    saved = get_object_or_404(SavedSearch.objects.filter(user=request.user), pk=saved_id)
+    saved = get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id)
     actions.set_active(saved, active=given.is_active)
     return saved_out(saved)
 
 
 @router.delete("/saved-searches/{int:saved_id}", response={204: None})
 def remove_saved(request: HttpRequest, saved_id: int) -> Any:
-    get_object_or_404(SavedSearch.objects.filter(user=request.user), pk=saved_id).delete()
+    get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id).delete()
     return Status(204, None)
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import reduce
 from itertools import islice
 from operator import or_
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -134,8 +135,9 @@ def _row(document: Document, now: datetime) -> SearchDocument:
         body=clean_text(document.body[:MAX_TEXT]),
     )
     for name in ("kind", "object_id", "source", "scope"):
-        if len(getattr(row, name)) > (longest := SearchDocument._meta.get_field(name).max_length or 0):
-            raise ValueError(f"the {name} of a search document has at most {longest} characters")
+        field: Any = SearchDocument._meta.get_field(name)
+        if len(getattr(row, name)) > field.max_length:
+            raise ValueError(f"the {name} of a search document has at most {field.max_length} characters")
     row.fingerprint = _digest(VERSION, row.title, row.body) + _digest(
         row.source, row.scope, row.occurred_at.astimezone(UTC).isoformat(), row.url_path
     )

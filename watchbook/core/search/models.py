@@ -7,6 +7,7 @@ dialects. Rows here are written through `index.put` and `index.remove`, never by
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -58,7 +59,7 @@ class SearchDocument(models.Model):
 
 
 class SavedSearchQuerySet(models.QuerySet["SavedSearch"]):
-    def of(self, user: object) -> SavedSearchQuerySet:
+    def of(self, user: Any) -> SavedSearchQuerySet:
         return self.filter(user=user).order_by("name", "pk")
 
     def active(self) -> SavedSearchQuerySet:

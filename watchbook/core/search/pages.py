@@ -86,8 +86,7 @@ def kinds_of(slug: str) -> list[str]:
 def size(scopes: Sequence[str]) -> int:
     """How many documents this person searches. Counting a million rows takes a while, so it is kept for minutes."""
     key = "search-size:" + hashlib.sha256("\n".join(sorted(scopes)).encode()).hexdigest()[:32]
-    found: int = cache.get_or_set(key, SearchDocument.objects.visible_to(scopes).count, SIZE_IS_KEPT_SECONDS)
-    return found
+    return int(cache.get_or_set(key, SearchDocument.objects.visible_to(scopes).count, SIZE_IS_KEPT_SECONDS) or 0)
 
 
 def _page(asked: Query, form: AskForm, scopes: Sequence[str], kinds: list[str] | None, cursor: str) -> Page[Hit]:

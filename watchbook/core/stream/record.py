@@ -62,8 +62,9 @@ def _row(entry: Entry, now: datetime) -> StreamEntry:
     )
     # A database that cuts silently would take two entries for one.
     for name in NAMES:
-        if len(getattr(row, name)) > (longest := StreamEntry._meta.get_field(name).max_length or 0):
-            raise ValueError(f"the {name} of a stream entry has at most {longest} characters")
+        field_: Any = StreamEntry._meta.get_field(name)
+        if len(getattr(row, name)) > field_.max_length:
+            raise ValueError(f"the {name} of a stream entry has at most {field_.max_length} characters")
     return row
 
 

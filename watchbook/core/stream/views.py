@@ -90,7 +90,8 @@ def own_feeds(request: HttpRequest) -> HttpResponse:
             form = FeedForm(initial=kept)
     else:
         form = FeedForm(initial={**kept, "name": _words(kept) or _("Stream")})
-    context |= {"form": form, "feeds": feeds.of(request.user)}
+    rows = [(feed, _words({"source": feed.source, "kind": feed.kind})) for feed in feeds.of(request.user)]
+    context |= {"form": form, "feeds": rows}
     return render(request, "stream/feeds.html", context, status=422 if form.errors else 200)
 
 

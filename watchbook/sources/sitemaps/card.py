@@ -9,13 +9,14 @@ from typing import Any
 from django.db.models import Count, Max, Min, Q, Sum
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
-from watchbook.core.ui import badges
+from watchbook.core.ui import badges, moments
 from watchbook.core.ui.badges import Badge
 from watchbook.core.ui.cards import Card, Fact
 from watchbook.core.ui.charts.record import Value
@@ -108,10 +109,12 @@ def _badge(state: dict[str, Any]) -> Badge:
 
 
 def _facts(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> list[Fact]:
-    active = state["total"] - state["paused"]
-    monitors = ngettext("%(n)s active", "%(n)s active", active) % {"n": active}
-    if state["paused"]:
-        monitors += _(", %(n)s paused") % {"n": state["paused"]}
+    counts = (
+        (_("%(n)s active"), state["total"] - state["paused"] - state["error"]),
+        (_("%(n)s in error"), state["error"]),
+        (_("%(n)s paused"), state["paused"]),
+    )
+    monitors = ", ".join(text % {"n": moments.number_text(count)} for text, count in counts if count)
     return [
         Fact(_("Last run"), _last_run(state, checks)),
         Fact(_("Next run"), when(state["next_at"], "short")),
@@ -123,4 +126,4 @@ def _last_run(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> SafeS
     """When the last check was, and what today's checks have cost."""
     moment = when(state["last_at"], "short")
     today = checks.get(DAYS - 1)
-    return SafeString(f"{moment}, {requests_text(today['requests'])}") if today else moment
+    return format_html("{}, {}", moment, requests_text(today["requests"])) if today else moment

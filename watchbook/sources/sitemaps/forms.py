@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.core.notify.models import NotificationChannel
@@ -19,6 +20,12 @@ VALUES = (
     "name", "sitemap_url", "check_interval_minutes", "include_patterns", "exclude_patterns", "tell_removals",
     "tell_minor",
 )  # fmt: skip
+
+
+class ChannelsField(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, channel: Any) -> str:
+        words = f"{channel.name}, {channel.get_channel_type_display()}"
+        return words if channel.is_active else f"{words} ({gettext('switched off')})"
 
 
 class MonitorForm(forms.Form):
@@ -40,16 +47,14 @@ class MonitorForm(forms.Form):
     )
     name = forms.CharField(label=_("Name"), max_length=255, required=False)
     check_interval_minutes = forms.TypedChoiceField(label=_("Check every"), coerce=int, initial=60)
-    channels = forms.ModelMultipleChoiceField(
+    channels = ChannelsField(
         label=_("Tell"),
         queryset=NotificationChannel.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
     tell_removals = forms.BooleanField(label=_("Tell of removed URLs"), required=False, initial=True)
-    tell_minor = forms.BooleanField(
-        label=_("Tell also when only changefreq or priority is different"), required=False
-    )
+    tell_minor = forms.BooleanField(label=_("Tell also when only changefreq or priority is different"), required=False)
     include_patterns = forms.CharField(
         label=_("Only these URLs"),
         required=False,
@@ -64,9 +69,7 @@ class MonitorForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "placeholder": "/tag/*"}),
     )
 
-    def __init__(
-        self, data: Mapping[str, Any] | None = None, *, user: Any, monitor: MonitorTask | None = None
-    ) -> None:
+    def __init__(self, data: Mapping[str, Any] | None = None, *, user: Any, monitor: MonitorTask | None = None) -> None:
         super().__init__(data, initial=_initial(monitor) if monitor else None)
         self.fields["channels"].queryset = NotificationChannel.objects.of(user).order_by("name", "pk")  # type: ignore[attr-defined]
         known = monitor.check_interval_minutes if monitor else 60
@@ -126,4 +129,3 @@ class MomentForm(forms.Form):
     time = forms.TimeField(
         label=_("Time"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
     )
-

@@ -50,6 +50,7 @@ def mark(delivery: Delivery, result: Result, *, started_at: datetime, duration_m
         _judge_channel(delivery, result, now, duration_ms)
         _share(delivery)
         announce(delivery)
+        crash_point("outbox.marking")
     crash_point("outbox.marked")
     return True
 

@@ -1,4 +1,4 @@
-"""Jobs that take their time, and a web process that has only them. Run as a script by the tests of ending."""
+"""Jobs that take their time, and a web process or a worker that has only them. Run as a script by tests of ending."""
 
 from __future__ import annotations
 
@@ -44,6 +44,10 @@ def main(names: list[str]) -> int:
     migrating.migrate_if_needed()
     for name in names:
         queue.enqueue(name, exclusive=f"job:{name}")
+    if os.environ.get("CELERY_BROKER_URL"):
+        from watchbook.core.jobs.working import work
+
+        return work(["crawler_queue"], 2, grace_seconds=3)
     process = WebProcess(bind(), application=slow_page)
     return process.run(ready=lambda: print(f"ready at {process.address}", flush=True))
 

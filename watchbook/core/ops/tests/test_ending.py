@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from watchbook.base.testing import servers
 from watchbook.core.ops.tests.processes import Running, get, rows, until
 
 pytestmark = pytest.mark.crash
@@ -24,7 +25,12 @@ def start(tmp_path):
 
 
 def running(home, count):
-    return lambda: len(rows(home, "SELECT 1 FROM job_runs WHERE state = 'running'")) == count
+    def look() -> bool:
+        if not rows(home, "SELECT 1 FROM sqlite_master WHERE name = 'job_runs'"):
+            return False
+        return len(rows(home, "SELECT 1 FROM job_runs WHERE state = 'running'")) == count
+
+    return look
 
 
 def test_told_to_end_it_answers_what_it_began_and_leaves_nothing_leased(start, tmp_path):
@@ -56,3 +62,14 @@ def test_the_next_process_takes_up_what_was_handed_back(start, tmp_path):
     # The old run and the new one share an exclusive name: one of them runs.
     until(running(tmp_path, 1))
     assert rows(tmp_path, "SELECT MAX(fence) FROM job_runs") == [(2,)]
+
+
+def test_a_celery_worker_told_to_end_leaves_nothing_leased(start, tmp_path):
+    # A database of the broker for this test alone: workers of other tests would take its messages.
+    broker = servers.redis_url()
+    broker = f"{broker.rpartition('/')[0]}/13" if broker.startswith("redis://") else broker
+    process = start("patient", "deaf", CELERY_BROKER_URL=broker)
+    until(running(tmp_path, 2))
+    assert process.ask() == 0
+    left = rows(tmp_path, "SELECT name, state, lease_until, exclusive_slot, owner, attempt FROM job_runs ORDER BY name")
+    assert left == [("deaf", "queued", None, None, "", 0), ("patient", "queued", None, None, "", 0)]

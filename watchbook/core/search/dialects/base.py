@@ -113,7 +113,7 @@ def newest(place: Place | None) -> Window | None:
 def rows(sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, list(parameters))
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def ids(sql: str, parameters: Sequence[Any]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from watchbook.core.jobs.errors import GiveUp
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.outbox import deliver_due
 from watchbook.sources.sitemaps.models import MonitorTask
+from watchbook.sources.sitemaps.store.slots import leave_slot
 
 CHECK_JOB = "sitemaps.check"
 BATCH = 5000
@@ -23,9 +25,22 @@ def anything_due(now: datetime) -> bool:
 
 def enqueue_due(ctx: JobContext) -> Outcome:
     """Put a run into the queue for every monitor whose time has come."""
-    due = MonitorTask.objects.due(ctx.now).order_by("next_check_at").only("pk", "host", "next_check_at")[:BATCH]
-    made = queue.enqueue_many([run_for(monitor) for monitor in due])
-    return Outcome("done" if made else "nothing_to_do", {"enqueued": len(made)})
+    found = MonitorTask.objects.due(ctx.now).order_by("next_check_at").only("pk", "host", "next_check_at")
+    due = list(found[:BATCH])
+    runs = [run_for(monitor) for monitor in due]
+    made = {run.key for run in queue.enqueue_many(runs)}
+    known = {run.key: monitor for run, monitor in zip(runs, due, strict=True) if run.key not in made}
+    left = _leave_ended(ctx, known)
+    return Outcome("done" if made or left else "nothing_to_do", {"enqueued": len(made), "broken_off": left})
+
+
+def _leave_ended(ctx: JobContext, known: Mapping[str, MonitorTask]) -> int:
+    """Monitors that are still due though the run of their slot has ended: it crashed its workers, or was cancelled."""
+    left = 0
+    for run in JobRun.objects.filter(key__in=list(known)).exclude(state__in=[State.QUEUED, State.RUNNING]):
+        with ctx.writing():
+            left += leave_slot(known[run.key].pk, known[run.key].next_check_at, run, ctx.now)
+    return left
 
 
 def run_for(monitor: MonitorTask) -> JobRun:

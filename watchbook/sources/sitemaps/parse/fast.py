@@ -73,7 +73,7 @@ class _Blocks:
         self._pattern: re.Pattern[bytes] | None = None
         self._columns: tuple[int, ...] = ()
         prefixes = [prefix for prefix, _ in root.namespaces if prefix]
-        own = dict(root.namespaces).get("")
+        own = root.spaces.get("")
         if any(prefix and (uri == own or _SITEMAP_SPACE.search(uri)) for prefix, uri in root.namespaces):
             raise Refused  # <s:lastmod> beside <lastmod> would say something about the page too
         self._prefixes = [f"<{prefix}:".encode() for prefix in prefixes]

@@ -20,8 +20,9 @@ _OTHER_ENTRY = {URLSET: "sitemap", INDEX: "url"}
 
 
 def read_forgiving(texts: Iterable[str], root: Root, collect: Collector) -> None:
-    """`texts` starts at the root element."""
+    """`texts` is what follows the start tag of the root."""
     reader = _Reader(root, collect)
+    reader.feed(root.start_tag)
     repairer = Repairer(root.name, (reader.entry_name,), collect.notes)
     for text in texts:
         if not reader.feed(repairer.feed(text)):

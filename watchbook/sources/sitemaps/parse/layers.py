@@ -106,10 +106,6 @@ def _unpack(member: zlib._Decompress, data: bytes, source: Iterator[bytes]) -> I
         data = member.unconsumed_tail
         if piece:
             yield piece
-        while not data and len(piece) == CHUNK and not member.eof:
-            # All input is taken but the window still holds output.
-            piece = member.decompress(b"", CHUNK)
-            yield piece
 
 
 def _after(data: bytes, source: Iterator[bytes]) -> bytes:

@@ -51,19 +51,19 @@ def read_part(
 
 def _read_slowly(chunks: Decoded, _: Root, encoding: Encoding, collect: Collector) -> None:
     # Found again: in decoded text the root may stand elsewhere than in the bytes.
-    root, texts = _from_root(decode(chunks, encoding, collect.notes), collect.limits)
+    root, texts = _after_root(decode(chunks, encoding, collect.notes), collect.limits)
     if root.kind == TEXT:
         read_text(texts, collect)
     else:
         read_forgiving(texts, root, collect)
 
 
-def _from_root(texts: Iterator[str], limits: Limits) -> tuple[Root, Iterator[str]]:
+def _after_root(texts: Iterator[str], limits: Limits) -> tuple[Root, Iterator[str]]:
     head = ""
     while len(head) < limits.head_bytes and (text := next(texts, None)) is not None:
         head += text
     root = find_root(head[: limits.head_bytes])
-    return root, chain([head[root.start :]], texts)
+    return root, chain([head[root.end :]], texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _CLOSINGS = {"<!--": "-->", "<?": "?>", _CDATA: "]]>"}
 
 
 class Repairer:
-    """Feed text from the root element on; get back what a parser can take, up to the root's end."""
+    """Feed what follows the start tag of the root; get back what a parser can take, up to the root's end."""
 
     def __init__(self, root_name: str, entry_names: tuple[str, ...], notes: Notes) -> None:
         self._notes = notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from xml.sax.saxutils import quoteattr
 
 from watchbook.sources.sitemaps.parse.errors import Damaged, Dangerous, NotASitemap
 from watchbook.sources.sitemaps.parse.records import ATOM, INDEX, RDF, RSS, TEXT, URLSET
@@ -42,6 +43,18 @@ class Root:
     @property
     def prefix(self) -> str:
         return self.name.rpartition(":")[0]
+
+    @property
+    def start_tag(self) -> str:
+        """The start tag written cleanly: with its namespaces, without what may be broken in it."""
+        spaces = "".join(
+            f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}" for prefix, uri in self.spaces.items()
+        )
+        return f"<{self.name}{spaces}{'/' if self.closed else ''}>"
+
+    @property
+    def spaces(self) -> dict[str, str]:
+        return dict(self.namespaces)
 
     @property
     def news_prefix(self) -> str | None:

@@ -185,4 +185,3 @@ def step(request: HttpRequest, monitor_id: UUID, name: str) -> HttpResponse:
     else:
         messages.success(request, words)
     return redirect("sitemaps:monitor", found.pk)
-

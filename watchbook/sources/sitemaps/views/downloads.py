@@ -121,9 +121,7 @@ def _json_list(entries: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield (mark + ",\n".join(batch) if batch else "") + "]"
 
 
-def _file(
-    pieces: Iterator[str], form: str, monitor: MonitorTask, what: str, moment: datetime
-) -> StreamingHttpResponse:
+def _file(pieces: Iterator[str], form: str, monitor: MonitorTask, what: str, moment: datetime) -> StreamingHttpResponse:
     # Letters that a header cannot carry are left out; a name without any others is the host's.
     name = slugify(monitor.name)[:60] or slugify(monitor.host)[:60] or "sitemap"
     stamp = f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}"

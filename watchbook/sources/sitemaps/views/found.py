@@ -175,7 +175,9 @@ def urls_after(snapshot: SitemapSnapshot, after: str, folder: Path) -> Iterator[
     if isinstance(snapshot.urls, list):
         yield from (row for row in snapshot.urls if key_for(str(row["url"])) > key)
         return
-    lists = [_After(part.name, part.sha256, part.count, part.source, key=key) for part in snapshot_lists(snapshot, folder)]
+    lists = [
+        _After(part.name, part.sha256, part.count, part.source, key=key) for part in snapshot_lists(snapshot, folder)
+    ]
     for record in union_records(lists):
         yield record.as_json()
 

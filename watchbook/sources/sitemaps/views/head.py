@@ -12,6 +12,7 @@ def head(monitor: MonitorTask) -> dict[str, Any]:
     return {
         "monitor": monitor,
         "badges": monitor_badges(monitor),
+        "interval_seconds": monitor.check_interval_minutes * 60,
         "kind": kind_text(monitor.kind),
         "error": error_text(monitor.last_error),
         "trouble": _trouble(monitor),

@@ -53,6 +53,10 @@ class Week:
     bytes_read: int = 0
     requests_today: int = 0
 
+    @property
+    def read(self) -> int:
+        return self.checks - self.failed
+
 
 @dataclass(frozen=True)
 class History:
@@ -71,7 +75,7 @@ def history(monitor: MonitorTask, now: datetime) -> History:
     first = next((place for place, day in enumerate(days) if day.close is not None), None)
     if first is None:
         return History(None, week)
-    # A young monitor shows its own days, not two months of hatching; a day that has not been looked at yet is not shown.
+    # A young monitor shows its own days, not two months of hatching; a day that was not looked at yet is not shown.
     start = max(0, min(first, len(days) - FEWEST_DAYS))
     end = len(days) if days[-1].checks else len(days) - 1
     kept, places = days[start:end], axis.days[start:end]
@@ -170,4 +174,3 @@ def _chart(places: Sequence[date], days: Sequence[Day], notes: Sequence[Note]) -
         title=_("URLs"),
         notes=notes,
     )
-

@@ -38,7 +38,8 @@ class Line:
     modified: int = 0
     more: tuple[str, ...] = ()
     change_id: UUID | None = None
-    # Checks that this line stands for, when the first of them was, and what they cost.
+    # Neighbours with the same mark say the same and become one line: how many, since when, and what they cost.
+    same: str = ""
     checks: int = 1
     since: datetime | None = None
     requests: int = 0
@@ -75,15 +76,14 @@ def _told(record: OuterRef) -> Subquery:
     return Subquery(logs.annotate(number=Count("pk")).values("number"))
 
 
-def lines_of(checks: Sequence[SitemapCheck]) -> list[Line]:
-    """Newest first, as the checks are given."""
+def lines_of(checks: Sequence[SitemapCheck], *, across_days: bool = False) -> list[Line]:
+    """Newest first, as the checks are given. Checks that say the same are one line, of a day or of all."""
     found: list[Line] = []
     for check, older in zip(checks, [*checks[1:], None], strict=True):
         line = _line(check, older)
-        if found and _are_one(found[-1], line):
-            found[-1] = replace(
-                found[-1], checks=found[-1].checks + 1, since=line.at, requests=found[-1].requests + line.requests
-            )
+        if found and _are_one(found[-1], line, across_days=across_days):
+            joined = found[-1].requests + line.requests
+            found[-1] = replace(found[-1], checks=found[-1].checks + 1, since=line.at, requests=joined)
         else:
             found.append(line)
     return [_counted(line) for line in found]
@@ -134,7 +134,7 @@ def _told_text(record: ChangeRecord, told: int) -> tuple[str, ...]:
 
 def _line(check: SitemapCheck, older: SitemapCheck | None) -> Line:
     if check.outcome in FAILED:
-        return Line(check.created_at, "bad", "s-bad", _("Failed check"), more=(error_text(check.message),))
+        return _failed(check)
     if check.outcome == Health.SUSPECT:
         return _suspect(check)
     record = check.change_record
@@ -149,7 +149,20 @@ def _line(check: SitemapCheck, older: SitemapCheck | None) -> Line:
         title = _("Back to %(n)s") % {"n": moments.number_text(check.url_count)}
         more = (_("nothing was gone; nobody was told"),)
         return Line(check.created_at, "off", "s-off", title, more=more)
-    return Line(check.created_at, "off", "s-off", since=check.created_at, requests=check.http_request_count)
+    requests = check.http_request_count
+    return Line(check.created_at, "off", "s-off", _("No change"), same="no_change", requests=requests)
+
+
+def _failed(check: SitemapCheck) -> Line:
+    return Line(
+        check.created_at,
+        "bad",
+        "s-bad",
+        _("Failed check"),
+        more=(error_text(check.message),),
+        same=f"failed {check.message}",
+        requests=check.http_request_count,
+    )
 
 
 def _suspect(check: SitemapCheck) -> Line:
@@ -159,21 +172,22 @@ def _suspect(check: SitemapCheck) -> Line:
     return Line(check.created_at, "warn", "s-hold", removed=check.removed_count, more=more)
 
 
-def _is_quiet(line: Line) -> bool:
-    return line.since is not None
-
-
-def _are_one(newer: Line, older: Line) -> bool:
+def _are_one(newer: Line, older: Line, *, across_days: bool) -> bool:
     same_day = moments.local(newer.at).date() == moments.local(older.at).date()
-    return _is_quiet(newer) and _is_quiet(older) and same_day
+    return bool(newer.same) and newer.same == older.same and (across_days or same_day)
 
 
 def _counted(line: Line) -> Line:
-    """The words of a quiet line, once it is known for how many checks it stands."""
-    if line.since is None:
+    """The words of a line that may stand for several checks, once it is known for how many."""
+    if not line.same:
         return line
     if line.checks == 1:
-        return replace(line, title=_("No change"), more=(_("same hash"), requests_text(line.requests)))
+        return replace(line, more=(*line.more, requests_text(line.requests)))
     checks = ngettext("%(n)s check", "%(n)s checks", line.checks) % {"n": line.checks}
-    since = _("since %(time)s") % {"time": moments.moment_text(line.since, "time")}
-    return replace(line, title=_("No change"), more=(checks, since, requests_text(line.requests)))
+    return replace(line, more=(*line.more, checks, _since(line), requests_text(line.requests)))
+
+
+def _since(line: Line) -> str:
+    assert line.since is not None
+    same_day = moments.local(line.at).date() == moments.local(line.since).date()
+    return _("since %(time)s") % {"time": moments.moment_text(line.since, "time" if same_day else "full")}

@@ -19,7 +19,7 @@ from watchbook.sources.sitemaps.views.own import live_run, own_monitor, with_sna
 from watchbook.sources.sitemaps.views.words import span_of
 
 CHECKS_LOOKED_AT = 100
-LINES = 16
+LINES = 10
 TASTE = 12
 SPANS_NAMED = 3
 
@@ -37,7 +37,7 @@ def monitor(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
         "now": now,
         "history": past,
         "silent": _silent(past),
-        "days": by_day(lines_of(checks)[:LINES]),
+        "days": by_day(lines_of(checks, across_days=True)[:LINES]),
         "last_check": checks[0] if checks else None,
         "record": record,
     }

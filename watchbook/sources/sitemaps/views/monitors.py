@@ -40,6 +40,10 @@ class Row:
     trend: Sequence[Value]
 
     @property
+    def interval_seconds(self) -> int:
+        return self.monitor.check_interval_minutes * 60
+
+    @property
     def modified(self) -> int:
         return self.change.modified_count - self.change.noisy_count if self.change else 0
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 from watchbook.base import clock
 from watchbook.sources.sitemaps.compare import LastmodFacts, count_lastmods, lastmod_honesty
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapPart, SitemapSnapshot
+from watchbook.sources.sitemaps.parse.records import INDEX
 from watchbook.sources.sitemaps.records import READ_WHOLE
 from watchbook.sources.sitemaps.views.found import urls_after
 from watchbook.sources.sitemaps.views.head import head
@@ -37,6 +38,7 @@ class Part:
 
     url: str
     kind: str
+    is_index: bool
     count: int
     outcome: str
     is_read: bool
@@ -77,8 +79,18 @@ def _parts(rows: Any) -> list[Part]:
     names = ("url", "summary__kind", "summary__count", "outcome", "read_at", "fail_count", "missing_since")
     found = rows.order_by(trouble, "position", "pk").values_list(*names)[:SHOWN]
     return [
-        Part(url, kind_text(kind or ""), count or 0, _outcome(outcome, missing), outcome in READ_WHOLE, *rest, missing)
-        for url, kind, count, outcome, *rest, missing in found
+        Part(
+            url=url,
+            kind=kind_text(kind or ""),
+            is_index=kind == INDEX,
+            count=count or 0,
+            outcome=_outcome(outcome, missing_since),
+            is_read=outcome in READ_WHOLE,
+            read_at=read_at,
+            fail_count=fail_count,
+            missing_since=missing_since,
+        )
+        for url, kind, count, outcome, read_at, fail_count, missing_since in found
     ]
 
 

@@ -113,6 +113,15 @@ def test_a_second_prefix_for_pages_is_not_taken_for_an_extension():
     assert urls(read(body)) == ["https://e.com/a", "https://e.com/b"]
 
 
+@pytest.mark.parametrize("space", [SPACE, "urn:odd"])
+def test_a_prefixed_field_in_the_same_namespace_is_a_field_of_the_page(space):
+    body = urlset(
+        "<url><loc>https://e.com/a</loc><s:lastmod>2026-01-01</s:lastmod></url>",
+        attributes=f'xmlns="{space}" xmlns:s="{space}"',
+    )
+    assert [record.lastmod for record in read(body).pages.records()] == ["2026-01-01"]
+
+
 def test_entries_in_a_namespace_of_their_own_are_pages():
     body = urlset(
         entry("https://e.com/a"),

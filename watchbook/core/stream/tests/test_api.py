@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from watchbook.base.testing.people import client_of
+from watchbook.core.stream.record import record
+from watchbook.core.stream.tests.conftest import entry
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
+
+
+def ids(person, **asked):
+    response = client_of(person).get("/api/v1/stream", asked)
+    assert response.status_code == 200
+    return [item["object_id"] for item in response.json()["items"]]
+
+
+def test_entries_are_listed_and_filtered(alice):
+    record([entry(1), entry(2, kind="new", hours=1), entry(3, source="maps", hours=2)])
+    assert ids(alice) == ["3", "2", "1"]
+    assert ids(alice, source="forum", kind="new") == ["2"]
+    assert ids(alice, since="2026-03-02T05:00:00Z") == ["3", "2"]
+    assert ids(alice, until="2026-03-02T05:00:00Z") == ["1"]
+    assert ids(alice, since="0001-01-01T00:00:00+14:00") == ["3", "2", "1"]
+
+
+def test_an_entry_has_a_whole_address_and_its_facts(alice):
+    record([entry(1, "an edit", data={"added": 3})])
+    (item,) = client_of(alice).get("/api/v1/stream").json()["items"]
+    assert item["url"] == "http://127.0.0.1:8000/things/1"
+    assert (item["title"], item["data"]) == ("an edit", {"added": 3})
+
+
+def test_pages_follow_by_cursor(alice):
+    record([entry(number, hours=number // 2) for number in range(5)])
+    client = client_of(alice)
+    first = client.get("/api/v1/stream", {"limit": 3}).json()
+    second = client.get("/api/v1/stream", {"limit": 3, "cursor": first["next"]}).json()
+    assert [item["object_id"] for item in first["items"] + second["items"]] == ["4", "3", "2", "1", "0"]
+    assert second["next"] is None
+
+
+def test_nobody_reads_what_is_not_his(alice, bob):
+    record([entry(1, scope=f"user:{alice.pk}"), entry(2, scope="staff")])
+    assert ids(alice) == ["1"]
+    assert ids(bob) == []
+    assert client_of().get("/api/v1/stream").status_code == 401
