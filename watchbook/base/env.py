@@ -43,6 +43,9 @@ def switch(raw: str) -> bool:
     raise ValueError("expected on or off")
 
 
+NO_WORDS: tuple[str, ...] = ()
+
+
 def words(raw: str) -> tuple[str, ...]:
     """Comma-separated words, empty ones left out."""
     return tuple(part.strip() for part in raw.split(",") if part.strip())

@@ -26,7 +26,7 @@ class Failure(click.ClickException):
         self.code = code
 
 
-class _Moment(click.ParamType):
+class _Moment(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "ISO"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:

@@ -40,7 +40,8 @@ class Job:
     celery_names: tuple[str, ...] = ()
 
     def function(self) -> Callable[..., Any]:
-        return load(self.run)
+        function: Callable[..., Any] = load(self.run)
+        return function
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from watchbook.base.env import Option, integer, switch, text, words
+from watchbook.base.env import NO_WORDS, Option, integer, switch, text, words
 
 HOME = Option(
     "WATCHBOOK_HOME", text, default=str(Path.home() / ".watchbook"),
@@ -19,11 +19,11 @@ PUBLIC_URL = Option(
     help="Address under which people reach this installation; links in mails are built from it.",
 )  # fmt: skip
 ALLOWED_HOSTS = Option(
-    "WATCHBOOK_ALLOWED_HOSTS", words, default=(),
+    "WATCHBOOK_ALLOWED_HOSTS", words, default=NO_WORDS,
     help="Further host names that are answered, comma-separated.",
 )  # fmt: skip
 TRUSTED_PROXIES = Option(
-    "WATCHBOOK_TRUSTED_PROXIES", words, default=(),
+    "WATCHBOOK_TRUSTED_PROXIES", words, default=NO_WORDS,
     help="Addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
 )  # fmt: skip
 SECRET_KEY = Option(
@@ -31,7 +31,7 @@ SECRET_KEY = Option(
     help="Signs sessions and links. Empty: made at first start in the data folder.",
 )  # fmt: skip
 SECRETS_KEYS = Option(
-    "WATCHBOOK_SECRETS_KEYS", words, default=(), secret=True,
+    "WATCHBOOK_SECRETS_KEYS", words, default=NO_WORDS, secret=True,
     help="Keys for secrets at rest as id:key, newest first. Empty: made at first start in the data folder.",
 )  # fmt: skip
 DEBUG = Option("WATCHBOOK_DEBUG", switch, default=False, help="Developer error pages. Refused on public addresses.")

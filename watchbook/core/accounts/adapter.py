@@ -172,6 +172,7 @@ class AccountAdapter(DefaultAccountAdapter):
 class MfaAdapter(DefaultMFAAdapter):
     """Second-step secrets are sealed at rest."""
 
+    error_messages = {**DefaultMFAAdapter.error_messages, "incorrect_code": _("The code is not right.")}
     BOUND_TO = "accounts.mfa"
 
     def encrypt(self, text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from celery import Celery, Task
 from django.db import close_old_connections, connections
-from kombu import Queue
+from kombu import Queue  # type: ignore[attr-defined]
 
 from watchbook.core import registry
 from watchbook.core.jobs import carrier, liveness, options, queue, runner

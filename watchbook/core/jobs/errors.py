@@ -1,9 +1,9 @@
 """What can go wrong with a run.
 
-    JobTrouble
-    ├── LeaseLost     somebody else holds the run now: stop at once, write nothing
-    ├── Later         not now (a busy host, a pause asked for): back to the queue, no attempt is used up
-    └── GiveUp        it will not get better by trying again: failed, with a sentence for the reader
+JobTrouble
+├── LeaseLost     somebody else holds the run now: stop at once, write nothing
+├── Later         not now (a busy host, a pause asked for): back to the queue, no attempt is used up
+└── GiveUp        it will not get better by trying again: failed, with a sentence for the reader
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class JobRun(models.Model):
     class Meta:
         db_table = "job_runs"
         indexes = [
-            models.Index(fields=["state", "queue", "due_at"], name="job_runs_ready"),
+            models.Index(fields=["state", "due_at", "id"], name="job_runs_ready"),
             models.Index(fields=["state", "lease_until"], name="job_runs_leases"),
             models.Index(fields=["name", "-id"], name="job_runs_by_name"),
             models.Index(fields=["finished_at"], name="job_runs_finished"),

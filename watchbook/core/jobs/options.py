@@ -18,7 +18,7 @@ THREADS = Option(
 )  # fmt: skip
 LEASE_FACTOR = Option(
     "WATCHBOOK_LEASE_FACTOR", number, default=1.0, minimum=0.001, maximum=100,
-    help="All leases of jobs are multiplied by it. Less: what a dead worker held is taken up sooner, and what is slow as well.",
+    help="All leases of jobs are multiplied by it. Less: what a dead or a slow worker holds is taken up sooner.",
 )  # fmt: skip
 RESEND_SECONDS = Option(
     "WATCHBOOK_RESEND_SECONDS", number, default=120.0, minimum=1,

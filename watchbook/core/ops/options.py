@@ -30,7 +30,7 @@ DISK_PERCENT = Option(
 )  # fmt: skip
 BACKUP_DAILY = Option(
     "WATCHBOOK_BACKUP_DAILY", switch, default=False,
-    help="on: a backup is made every night at 03:00.",
+    help="on: a backup is made every night.",
 )  # fmt: skip
 BACKUP_KEEP = Option(
     "WATCHBOOK_BACKUP_KEEP", integer, default=7, minimum=1, maximum=1000,

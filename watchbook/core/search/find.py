@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 
 from watchbook.core.search import query as queries
-from watchbook.core.search.dialects import Place, Wanted, Window, dialect, newest
+from watchbook.core.search.dialects import Place, Wanted, dialect
 from watchbook.core.search.highlight import Segment, excerpt, mark
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.search.query import Query
@@ -123,7 +123,7 @@ def count(query: Query, *, scopes: Iterable[str], since: datetime | None = None,
     if not query or not wanted.scopes:
         return Count({}, is_whole=True)
     characters = found = 0
-    for document in _candidates(wanted, newest(None) if dialect().probes else None, most + 1):
+    for document in _candidates(wanted, most + 1):
         characters += len(document.body)
         if found == most or characters > COUNTED:
             return Count(by_kind, is_whole=False)
@@ -156,41 +156,38 @@ def _page(query: Query, wanted: Wanted, limit: int) -> Page[Hit]:
 
 def _walk(query: Query, wanted: Wanted, need: int) -> Iterator[tuple[bool, SearchDocument]]:
     """Candidates in the order of the answer: by title, then all (title hits come again and are passed over)."""
-    window = newest(wanted.after) if dialect().probes else None
     if wanted.in_title:
-        size = need if query.is_exact else MAX_READ
-        for document in _candidates(wanted, window, size):
+        for document in _candidates(wanted, need if query.is_exact else MAX_READ):
             yield True, document
-        if dialect().probes and wanted.after is not None:
-            window = newest(None)
         wanted = replace(wanted, in_title=False, after=None)
-    size = max(need, CHUNK) if query.is_exact else MAX_READ
-    for document in _candidates(wanted, window, size):
+    for document in _candidates(wanted, max(need, CHUNK) if query.is_exact else MAX_READ):
         yield False, document
 
 
-def _candidates(wanted: Wanted, window: Window | None, size: int) -> Iterator[SearchDocument]:
-    recent = dialect().probe(wanted, window) if window else None
-    if window and recent is not None:
-        yield from _documents(recent)
-        if window.end is None:
-            return
-        wanted = replace(wanted, after=window.end)
+def _candidates(wanted: Wanted, size: int) -> Iterator[SearchDocument]:
+    """First from the newest documents, as long as they fill what is asked; then from the whole index."""
+    is_full = True
     while True:
-        ids = dialect().ask(wanted, size)
-        document = None
-        for document in _documents(ids):
-            yield document
-        if len(ids) < size or document is None:
+        window = dialect().window(wanted) if is_full else None
+        ids = dialect().probe(wanted, window, size) if window else dialect().ask(wanted, size)
+        last = yield from _documents(ids)
+        is_full = len(ids) >= size and last is not None
+        place = last if is_full else window.end if window else None
+        if place is None:
             return
-        wanted = replace(wanted, after=Place(document.occurred_at, document.pk))
+        wanted = replace(wanted, after=place)
 
 
-def _documents(ids: list[int]) -> Iterator[SearchDocument]:
+def _documents(ids: list[int]) -> Generator[SearchDocument, None, Place | None]:
+    """The documents in this order; returns the place of the last."""
+    place = None
     for begin in range(0, len(ids), CHUNK):
         chunk = ids[begin : begin + CHUNK]
         by_id = SearchDocument.objects.in_bulk(chunk)
-        yield from (by_id[document_id] for document_id in chunk if document_id in by_id)
+        for document in (by_id[document_id] for document_id in chunk if document_id in by_id):
+            yield document
+            place = Place(document.occurred_at, document.pk)
+    return place
 
 
 def _holds(query: Query, document: SearchDocument, *, in_title: bool) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -15,6 +17,8 @@ from watchbook.core.ui.moments import span_text
 from watchbook.sources.sitemaps.actions import PATTERN_LENGTH, PATTERNS
 from watchbook.sources.sitemaps.models import MonitorTask
 
+# Days that every database and every zone can hold the end of.
+EARLIEST, LATEST = date(1970, 1, 2), date(2199, 12, 30)
 INTERVALS = (15, 30, 60, 120, 240, 360, 720, 1440)
 VALUES = (
     "name", "sitemap_url", "check_interval_minutes", "include_patterns", "exclude_patterns", "tell_removals",
@@ -125,7 +129,11 @@ def _initial(monitor: MonitorTask) -> dict[str, Any]:
 class MomentForm(forms.Form):
     """A day, and a time of it; without a time its end."""
 
-    day = forms.DateField(label=_("Day"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
+    day = forms.DateField(
+        label=_("Day"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        validators=[MinValueValidator(EARLIEST), MaxValueValidator(LATEST)],
+    )
     time = forms.TimeField(
         label=_("Time"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
     )

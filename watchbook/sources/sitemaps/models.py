@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -40,7 +41,7 @@ class MonitorQuerySet(models.QuerySet["MonitorTask"]):
     def live(self) -> MonitorQuerySet:
         return self.filter(deleted_at=None)
 
-    def of(self, user: object) -> MonitorQuerySet:
+    def of(self, user: Any) -> MonitorQuerySet:
         return self.live().filter(user=user)
 
     def due(self, now: datetime) -> MonitorQuerySet:
@@ -84,7 +85,9 @@ class MonitorTask(models.Model):
     tell_minor = models.BooleanField(default=False)
     tell_removals = models.BooleanField(default=True)
     current_snapshot = models.ForeignKey("SitemapSnapshot", models.SET_NULL, null=True, related_name="+")
-    channels = models.ManyToManyField(NotificationChannel, through="MonitorTaskChannel", related_name="monitors")
+    channels: models.ManyToManyField[NotificationChannel, Any] = models.ManyToManyField(
+        NotificationChannel, through="MonitorTaskChannel", related_name="monitors"
+    )
 
     objects = MonitorQuerySet.as_manager()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from watchbook.core.accounts.models import AuditEvent
+from watchbook.core.jobs.models import JobRun
 from watchbook.core.ops.backup import shelf
 
 PAGES = ["/operations/", "/operations/backups/"]
@@ -53,3 +54,11 @@ def test_only_backups_are_handed_out_and_the_audit_log_says_to_whom(staff_client
     assert b"".join(answer.streaming_content) == b"backup"
     assert "attachment" in answer["Content-Disposition"]
     assert AuditEvent.objects.get(event="export.made").subject == "watchbook-1.tar"
+
+
+def test_back_up_now_puts_the_job_into_the_queue(staff_client, member_client):
+    assert member_client.post("/operations/backups/new/").status_code == 403
+    assert staff_client.get("/operations/backups/new/").status_code == 405
+    assert staff_client.post("/operations/backups/new/").status_code == 302
+    assert JobRun.objects.get().name == "ops.backup"
+    assert "A backup is being made" in staff_client.get("/operations/backups/").content.decode()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.db import connection
 
-from watchbook.core.search.dialects.base import Dialect, Place, Wanted, Window, Words, newest
+from watchbook.core.search.dialects.base import Dialect, Place, Wanted, Words
 from watchbook.core.search.dialects.mariadb import MariaDB
 from watchbook.core.search.dialects.postgres import PostgreSQL
 from watchbook.core.search.dialects.sqlite import SQLite
 
-__all__ = ["Dialect", "Place", "Wanted", "Window", "Words", "dialect", "newest"]
+__all__ = ["Dialect", "Place", "Wanted", "Words", "dialect"]
 
 _DIALECTS: dict[str, Dialect] = {"sqlite": SQLite(), "postgresql": PostgreSQL(), "mysql": MariaDB()}
 

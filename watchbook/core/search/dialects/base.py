@@ -64,8 +64,6 @@ class Dialect(ABC):
 
     # Whether `rewrite` and `erase` must be told what the index holds.
     needs_old_words = False
-    # Whether the newest documents are looked at before the whole index is asked.
-    probes = True
     # How long after a document came in one with a smaller id may still be committed by a slower writer.
     settle_seconds = 180
 
@@ -89,9 +87,13 @@ class Dialect(ABC):
     def ask(self, wanted: Wanted, limit: int) -> list[int]:
         """Ids in order, from the whole index."""
 
-    def probe(self, wanted: Wanted, window: Window) -> list[int] | None:
-        """Ids in order from the window alone, all of them; None where asking the whole index is as cheap."""
-        return None
+    def window(self, wanted: Wanted) -> Window | None:
+        """The newest documents, to be looked at first; None where the whole index answers as quickly."""
+        return newest(wanted.after)
+
+    @abstractmethod
+    def probe(self, wanted: Wanted, window: Window, limit: int) -> list[int]:
+        """Ids in order, from the window alone."""
 
 
 def newest(place: Place | None) -> Window | None:

@@ -57,17 +57,17 @@ class MariaDB(Dialect):
         )
         return ids(sql, [_expression(wanted), *parameters, limit])
 
-    def probe(self, wanted: Wanted, window: Window) -> list[int] | None:
+    def probe(self, wanted: Wanted, window: Window, limit: int) -> list[int]:
         where, parameters = filters(wanted)
         inside, moments = within(window)
         has = " AND LOCATE(%s, w.words) > 0" * len(wanted.lookups)
         # STRAIGHT_JOIN: by date first, then each document's words.
         sql = (
             "SELECT STRAIGHT_JOIN d.id FROM search_documents d JOIN search_words w ON w.document_id = d.id"  # noqa: S608
-            f" WHERE 1 = 1{where}{inside}{has} {NEWEST}"
+            f" WHERE 1 = 1{where}{inside}{has} {NEWEST} LIMIT %s"
         )
         spelt = [_inside(lookup, in_title=wanted.in_title) for lookup in wanted.lookups]
-        return ids(sql, [*parameters, *moments, *spelt])
+        return ids(sql, [*parameters, *moments, *spelt, limit])
 
 
 def _spelt(words: Words) -> str:

@@ -44,9 +44,11 @@ class SQLite(Dialect):
         )
         return ids(sql, [_expression(wanted), *parameters, limit])
 
-    def probe(self, wanted: Wanted, window: Window) -> list[int] | None:
-        if window.first_id + SPREAD < window.last_id:
-            return None
+    def window(self, wanted: Wanted) -> Window | None:
+        window = super().window(wanted)
+        return None if window and window.first_id + SPREAD < window.last_id else window
+
+    def probe(self, wanted: Wanted, window: Window, limit: int) -> list[int]:
         sql = "SELECT rowid FROM search_words WHERE search_words MATCH %s AND rowid BETWEEN %s AND %s"
         found = ids(sql, [_expression(wanted), window.first_id, window.last_id])
         if not found:
@@ -55,8 +57,8 @@ class SQLite(Dialect):
         inside, moments = within(window)
         # Numbers of our own making, not more than SPREAD of them.
         listed = ", ".join(map(str, found))
-        sql = f"SELECT d.id FROM search_documents d WHERE d.id IN ({listed}){where}{inside} {NEWEST}"  # noqa: S608
-        return ids(sql, [*parameters, *moments])
+        sql = f"SELECT d.id FROM search_documents d WHERE d.id IN ({listed}){where}{inside} {NEWEST} LIMIT %s"  # noqa: S608
+        return ids(sql, [*parameters, *moments, limit])
 
 
 def _run_many(sql: str, words: Sequence[Words]) -> None:

@@ -76,7 +76,8 @@ def _conclude(ctx: JobContext, monitor: MonitorTask, reading: Reading, folder: P
 
 def _recent_counts(monitor: MonitorTask) -> list[int]:
     newest = monitor.checks.exclude(url_count=None).exclude(outcome=Health.SUSPECT).order_by("-created_at", "-pk")
-    return list(newest.values_list("url_count", flat=True)[:COUNTS_LOOKED_AT])[::-1]
+    counts = newest.values_list("url_count", flat=True)[:COUNTS_LOOKED_AT]
+    return [count for count in counts if count is not None][::-1]
 
 
 def _known(row: SitemapPart) -> KnownPart:

@@ -23,7 +23,7 @@ _FEED_DATES = ("pubDate", "updated", "modified", "published", "issued")
 def split_name(tag: str) -> tuple[str, str]:
     """(namespace, local name); a prefix that was never declared stands for its namespace."""
     if tag.startswith("{"):
-        space, _, local = tag[1:].partition("}")
+        space, _, local = tag[1:].rpartition("}")
         return space, local
     space, _, local = tag.rpartition(":")
     return space, local

@@ -14,7 +14,7 @@ from functools import lru_cache
 from watchbook.sources.sitemaps.parse.collect import Collector
 from watchbook.sources.sitemaps.parse.encoding import Encoding
 from watchbook.sources.sitemaps.parse.lastmod import PLAIN
-from watchbook.sources.sitemaps.parse.root import Root
+from watchbook.sources.sitemaps.parse.root import NOT_XML, Root
 from watchbook.sources.sitemaps.parse.urls import NORMAL
 
 FIELDS = (b"lastmod", b"changefreq", b"priority")
@@ -31,7 +31,6 @@ _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _FIRST_BLOCK = re.compile(rb"[ \t\r\n]*+<url>(.{0,8192}?)</url>", re.DOTALL)
 _FIELD_TAG = re.compile(rb"<(lastmod|changefreq|priority)>")
 _SITEMAP_SPACE = re.compile(r"/schemas/sitemap/0\.")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BLOCK_END = b"</url>"
 _LONGEST_BLOCK = 4_000_000
 _COLUMNS = 7  # what stands between two blocks, and six groups
@@ -139,7 +138,7 @@ def _character(reference: re.Match[str]) -> str:
     if name:
         return _NAMED[name]
     number = int(decimal) if decimal else int(hexadecimal, 16)
-    if number > 0x10FFFF or _NOT_XML.match(chr(number)):
+    if number > 0x10FFFF or NOT_XML.match(chr(number)):
         raise Refused
     return chr(number)
 

@@ -23,13 +23,13 @@ def read_forgiving(texts: Iterable[str], root: Root, collect: Collector) -> None
     """`texts` is what follows the start tag of the root."""
     reader = _Reader(root, collect)
     reader.feed(root.start_tag)
-    repairer = Repairer(root.name, (reader.entry_name,), collect.notes)
+    repairer = Repairer(root, reader.entry_name, collect.notes)
     for text in texts:
         if not reader.feed(repairer.feed(text)):
             return
     reader.feed(repairer.finish())
     reader.say_errors()
-    if not (repairer.closed or root.closed):
+    if not repairer.closed:
         collect.notes.once("root_not_closed")
     collect.notes.add("lost_entries", max(0, repairer.entries - reader.seen))
 

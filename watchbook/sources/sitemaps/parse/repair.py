@@ -10,8 +10,8 @@ import re
 from html.entities import html5
 
 from watchbook.sources.sitemaps.parse.notes import Notes
+from watchbook.sources.sitemaps.parse.root import NOT_XML, Root
 
-_CONTROL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AMPERSAND = re.compile(r"&(?:#(?:([0-9]{1,9})|[xX]([0-9A-Fa-f]{1,8}));|([A-Za-z][A-Za-z0-9]{0,31});)?")
 _OPENING = re.compile(r"<!--|<\?|<!\[CDATA\[")
 # A tag that another one begins inside of. The parser would search the rest of the file for the end of each.
@@ -27,14 +27,14 @@ _CLOSINGS = {"<!--": "-->", "<?": "?>", _CDATA: "]]>"}
 class Repairer:
     """Feed what follows the start tag of the root; get back what a parser can take, up to the root's end."""
 
-    def __init__(self, root_name: str, entry_names: tuple[str, ...], notes: Notes) -> None:
+    def __init__(self, root: Root, entry_name: str, notes: Notes) -> None:
         self._notes = notes
         self._held = ""
         self._inside = ""
-        self._root_end = re.compile(rf"</{re.escape(root_name)}\s*>")
-        self._entry = re.compile(rf"<(?:[\w.\-]+:)?(?:{'|'.join(entry_names)})(?=[\s/>])")
+        self._root_end = re.compile(rf"</{re.escape(root.name)}\s*>")
+        self._entry = re.compile(rf"<(?:[\w.\-]+:)?{entry_name}(?=[\s/>])")
         self.entries = 0
-        self.closed = False
+        self.closed = root.closed
 
     def feed(self, text: str) -> str:
         return self._work(self._held + text, final=False)
@@ -101,7 +101,7 @@ class Repairer:
         return _AMPERSAND.sub(self._reference, text) if "&" in text else text
 
     def _clean(self, text: str) -> str:
-        text, found = _CONTROL.subn("", text)
+        text, found = NOT_XML.subn("", text)
         self._notes.add("control_characters", found)
         return text
 
@@ -109,7 +109,7 @@ class Repairer:
         decimal, hexadecimal, name = match.groups()
         if decimal or hexadecimal:
             number = int(decimal) if decimal else int(hexadecimal, 16)
-            if number > 0x10FFFF or _CONTROL.match(chr(number)):
+            if number > 0x10FFFF or NOT_XML.match(chr(number)):
                 self._notes.add("control_characters")
                 return ""
             return match[0].lower()

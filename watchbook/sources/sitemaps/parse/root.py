@@ -10,12 +10,15 @@ from watchbook.sources.sitemaps.parse.errors import Damaged, Dangerous, NotASite
 from watchbook.sources.sitemaps.parse.records import ATOM, INDEX, RDF, RSS, TEXT, URLSET
 from watchbook.sources.sitemaps.parse.urls import TRIMMED
 
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML document may hold, not even as a reference."""
 _KINDS = {"urlset": URLSET, "sitemapindex": INDEX, "rss": RSS, "feed": ATOM, "RDF": RDF}
 # What PHP and its debuggers print before the document. Any other element in front is the root itself.
 _WARNING_TAGS = frozenset({
     "a", "b", "br", "center", "code", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "p", "pre", "small", "span",
     "strong", "table", "tbody", "td", "th", "tr", "u",
 })  # fmt: skip
+_PAGE_TAGS = frozenset({"html", "head", "body", "title", "meta", "script", "style"})
 _TOKEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
     r"|(?P<doctype><!DOCTYPE\b(?:[^\[>]*+\[[^\]]*+\]|[^\[>]*+)[^>]*+(?:>|\Z))"
@@ -78,7 +81,7 @@ def find_root(head: str) -> Root:
         if local in _KINDS and not stranger:
             root = Root(_KINDS[local], token["name"], text_before=text_before, doctype=doctype)
             return _known_root(head, token, root)
-        if local.lower() == "html":
+        if local.lower() in _PAGE_TAGS and not stranger:
             raise NotASitemap("html_page", "The answer is a web page, not a sitemap.")
         text_before = True
         if local.lower() not in _WARNING_TAGS:
@@ -103,7 +106,8 @@ def _known_root(head: str, token: re.Match[str], root: Root) -> Root:
     if tag is None:
         raise Damaged("root_tag_broken", "The first element of the sitemap is never finished.")
     _refuse_entities(head[: tag.start()])
-    spaces = tuple((m[1] or "", m[2] if m[2] is not None else m[3]) for m in _NAMESPACE.finditer(tag[0]))
+    clean = NOT_XML.sub("", tag[0])
+    spaces = tuple((m[1] or "", m[2] if m[2] is not None else m[3]) for m in _NAMESPACE.finditer(clean))
     return replace(root, start=tag.start(), end=tag.end(), closed=tag[0].endswith("/>"), namespaces=spaces)
 
 

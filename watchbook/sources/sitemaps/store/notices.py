@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from django.urls import reverse
 from django.utils import translation
@@ -94,7 +95,7 @@ def delivery_changed(delivery: Delivery) -> None:
     if prefix != "sitemaps.change":
         return
     status = {DeliveryState.PENDING: LogStatus.PENDING, DeliveryState.SENT: LogStatus.SENT}
-    NotificationLog.objects.filter(channel_id=delivery.channel_id, change_record_id=record_id).update(
+    NotificationLog.objects.filter(channel_id=delivery.channel_id, change_record_id=UUID(record_id)).update(
         status=status.get(DeliveryState(delivery.state), LogStatus.FAILED),
         error_message=delivery.last_error or None,
         response_code=delivery.last_status,

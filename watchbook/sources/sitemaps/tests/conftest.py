@@ -10,10 +10,12 @@ import pytest
 
 from standins.sitemap_site import SitemapSite
 from watchbook.base import clock
+from watchbook.base.testing.people import bob, charlie, operator  # noqa: F401 - fixtures
 from watchbook.core.accounts.models import User
 from watchbook.sources.sitemaps import actions
 from watchbook.sources.sitemaps.jobs.due import run_due_now
 from watchbook.sources.sitemaps.models import MonitorTask
+from watchbook.sources.sitemaps.tests.desk import desk  # noqa: F401 - fixture
 
 START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 

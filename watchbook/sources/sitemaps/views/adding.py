@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from watchbook.base import sandbox
+from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts import limits
 from watchbook.sources.sitemaps import actions
@@ -96,11 +97,11 @@ def _save(request: HttpRequest, form: MonitorForm, look: Look | None) -> HttpRes
 
 def _complain(request: HttpRequest, form: MonitorForm, error: Any) -> dict[str, Any]:
     """Put what is wrong beside its field. What is watched already can be opened."""
-    field = getattr(error, "field", "sitemap_url")
+    field, address = getattr(error, "field", "sitemap_url"), form.cleaned_data["sitemap_url"]
     form.add_error({"channel_ids": "channels"}.get(field, field) or None, error_text(error.message))
     if getattr(error, "code", "") != "already_watched":
         return {}
-    digest = url_digest(form.cleaned_data.get("sitemap_url", ""))
+    digest = url_digest(check_url(address).url)
     return {"watched": MonitorTask.objects.of(request.user).filter(live_url_digest=digest).first()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, zip_longest
 from uuid import UUID
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -79,7 +79,7 @@ def _told(record: OuterRef) -> Subquery:
 def lines_of(checks: Sequence[SitemapCheck], *, across_days: bool = False) -> list[Line]:
     """Newest first, as the checks are given. Checks that say the same are one line, of a day or of all."""
     found: list[Line] = []
-    for check, older in zip(checks, [*checks[1:], None], strict=True):
+    for check, older in zip_longest(checks, checks[1:]):
         line = _line(check, older)
         if found and _are_one(found[-1], line, across_days=across_days):
             joined = found[-1].requests + line.requests

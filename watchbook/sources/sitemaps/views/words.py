@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from watchbook.core.ui import badges, moments
 from watchbook.sources.sitemaps.models import Health, MonitorTask, Status
@@ -30,13 +30,13 @@ KINDS = {
     "rdf": gettext_lazy("RDF feed"),
 }
 OUTCOMES = {
-    "ok": gettext_lazy("read"),
-    "not_modified": gettext_lazy("unchanged"),
-    "incomplete": gettext_lazy("cut short"),
-    "over-limit": gettext_lazy("too large"),
-    "failed": gettext_lazy("not read"),
-    "carried": gettext_lazy("carried over"),
-    "left_index": gettext_lazy("left its index"),
+    "ok": pgettext_lazy("file", "read"),
+    "not_modified": pgettext_lazy("file", "unchanged"),
+    "incomplete": pgettext_lazy("file", "cut short"),
+    "over-limit": pgettext_lazy("file", "too large"),
+    "failed": pgettext_lazy("file", "not read"),
+    "carried": pgettext_lazy("file", "carried over"),
+    "left_index": pgettext_lazy("file", "left its index"),
 }
 
 

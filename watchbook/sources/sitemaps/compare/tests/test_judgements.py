@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.compare import (
@@ -99,6 +99,7 @@ def test_a_nasty_pattern_takes_no_time():
     assert not Patterns.of(include=["*a" * 1000 + "$"]).matches("a" * 999 + "b" * 20_000)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=5), st.text("ab", max_size=12), st.booleans())
 def test_patterns_agree_with_regular_expressions(pieces, text, to_end):
     import re

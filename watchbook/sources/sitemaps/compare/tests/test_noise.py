@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.compare import advance, always_changing, find_restamp, push
@@ -27,6 +27,7 @@ def test_a_page_that_changed_in_four_of_five_checks_always_changes():
     assert always_changing(history("1111110"))
 
 
+@settings(deadline=None)
 @given(st.text("01", max_size=30))
 def test_a_history_is_one_byte_and_remembers_seven_checks(bits):
     value = history(bits)
@@ -34,6 +35,7 @@ def test_a_history_is_one_byte_and_remembers_seven_checks(bits):
     assert bin(value)[3:] == bits[-7:]
 
 
+@settings(deadline=None)
 @given(st.text("01", max_size=9), st.integers(0, 20))
 def test_unchanged_checks_nobody_wrote_down_count(bits, quiet):
     assert push(history(bits), True, unchanged_before=quiet) == history(bits + "0" * quiet + "1")
@@ -53,6 +55,7 @@ def test_histories_are_advanced_side_by_side_and_forgotten_when_quiet():
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sets(st.sampled_from("abcé\\\t"), max_size=4), max_size=12))
 def test_many_checks_give_the_history_of_every_page(checks):
     from watchbook.sources.sitemaps.parse.lines import key_for
@@ -89,6 +92,7 @@ def test_few_pages_or_a_small_share_are_told_one_by_one():
     assert restamp([None] * 50) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03", None]), max_size=90))
 def test_the_vote_finds_what_counting_finds(values):
     found = restamp(values)

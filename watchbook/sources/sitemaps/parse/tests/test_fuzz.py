@@ -8,8 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.parse import Unreadable, read_robots
+from watchbook.sources.sitemaps.parse.fast import Refused
 from watchbook.sources.sitemaps.parse.lines import key_for
-from watchbook.sources.sitemaps.parse.tests.files import ADDRESS, BASE_BYTES, IMAGES, SPACE, entry, index, read, urlset
+from watchbook.sources.sitemaps.parse.tests.files import (
+    ADDRESS,
+    BASE_BYTES,
+    IMAGES,
+    SPACE,
+    entry,
+    index,
+    read,
+    read_by_force,
+    urlset,
+)
 
 ITEM = b"<item><link>https://e.com/a</link><pubDate>Mon, 06 May 2024 07:35:20 GMT</pubDate></item>"
 RSS = b"<rss><channel>" + ITEM + b"</channel></rss>"
@@ -28,6 +39,11 @@ SEEDS = [
         attributes=f'xmlns="{SPACE}" xmlns:image="{IMAGES}"',
     ).encode(),
 ]
+PLAIN = urlset(
+    *(entry(f"https://e.com/{n}?x=1&amp;y=2", "2026-01-01T00:00:00+00:00", IMAGE) for n in range(3)),
+    attributes=f'xmlns="{SPACE}" xmlns:image="{IMAGES}"',
+).encode()
+SEEDS_OF_URLSETS = [BASE_BYTES, PLAIN]
 PIECES = [
     b"<!--",
     b"-->",
@@ -56,8 +72,8 @@ PIECES += [
 
 
 @st.composite
-def broken(draw):
-    body = bytearray(draw(st.sampled_from(SEEDS)))
+def broken(draw, seeds=SEEDS):
+    body = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(body)))
         kind = draw(st.sampled_from(["insert", "cut", "flip", "repeat", "end"]))
@@ -74,7 +90,7 @@ def broken(draw):
     return bytes(body)
 
 
-@settings(max_examples=300, deadline=2_000, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=20_000, suppress_health_check=[HealthCheck.too_slow])
 @given(broken())
 def test_broken_files_never_break_the_reader(body):
     try:
@@ -91,7 +107,19 @@ def test_broken_files_never_break_the_reader(body):
     assert part.complete == (part.state == "ok")
 
 
-@settings(max_examples=100, deadline=2_000)
+@settings(max_examples=300, deadline=20_000, suppress_health_check=[HealthCheck.too_slow])
+@given(broken(SEEDS_OF_URLSETS))
+def test_what_the_fast_reader_accepts_of_broken_files_the_forgiving_one_reads_alike(body):
+    try:
+        fast = read_by_force(body, fast=True)
+    except (Refused, Unreadable):
+        return
+    slow = read_by_force(body, fast=False)
+    assert list(fast.pages.records()) == list(slow.pages.records())
+    assert (fast.complete, fast.listed, fast.news) == (slow.complete, slow.listed, slow.news)
+
+
+@settings(max_examples=100, deadline=20_000)
 @given(st.binary(max_size=300) | broken())
 def test_broken_robots_files_never_break_the_reader(body):
     for url in read_robots(body, ADDRESS).sitemaps:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.parse.lastmod import (
@@ -121,6 +121,7 @@ moments = st.datetimes(min_value=datetime(1900, 1, 2), max_value=datetime(2999, 
 offsets = st.integers(-14 * 60 + 1, 14 * 60 - 1)
 
 
+@settings(deadline=None)
 @given(moments, offsets)
 def test_any_zone_gives_the_same_instant(moment, minutes):
     here = moment.replace(tzinfo=UTC).astimezone(timezone(timedelta(minutes=minutes))).isoformat()
@@ -133,6 +134,7 @@ def test_any_zone_gives_the_same_instant(moment, minutes):
 values = st.sampled_from([raw.encode() for raw, _, _ in FORMS] + [b"", b"yesterday", b"2024-02-30", b"2024-02-29"])
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         values | moments.map(lambda m: f"{m.isoformat()}Z".encode()) | moments.map(lambda m: f"{m:%Y-%m-%d}".encode())
@@ -142,12 +144,14 @@ def test_a_column_gives_what_its_values_give(column):
     assert instant_texts(column) == [instant_text(value) for value in column]
 
 
+@settings(deadline=None)
 @given(values, values)
 def test_equal_instants_are_never_a_modification(old, new):
     if instant_text(old) == instant_text(new):
         assert same_lastmod(old, new)
 
 
+@settings(deadline=None)
 @given(st.from_regex(re.compile(PLAIN), fullmatch=True))
 def test_dates_in_the_plain_forms_can_all_be_read(value):
     assert not is_unreadable(value)

@@ -18,6 +18,7 @@ from watchbook.sources.sitemaps.parse.merge import aligned, join_sorted
 texts = st.text(st.characters(min_codepoint=9, exclude_categories=["Cs"]), max_size=8)
 
 
+@settings(deadline=None)
 @given(st.tuples(texts, texts, texts, texts))
 def test_a_line_gives_back_what_was_written(fields):
     line = write_line(*fields)
@@ -56,7 +57,7 @@ def test_of_repeated_pages_the_newest_date_counts_in_any_order():
 rows = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=60)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(rows, st.integers(1, 400))
 def test_a_list_sorted_in_runs_is_the_list_sorted_at_once(pages, run_bytes):
     lines = [write_line(f"https://e.com/{page}", f"2026-01-0{day}") for page, day in pages]
@@ -93,6 +94,7 @@ def test_a_list_may_be_compressed(tmp_path):
 lists_of_pages = st.lists(st.lists(st.integers(0, 30), unique=True).map(sorted), max_size=5)
 
 
+@settings(deadline=None)
 @given(lists_of_pages, st.integers(1, 7))
 def test_walking_side_by_side_keeps_every_page_together(lists_, size):
     lines = [[write_line(f"{page:03}") for page in pages] for pages in lists_]

@@ -190,6 +190,19 @@ def test_a_page_that_mentions_urlset_is_still_a_page():
     assert caught.value.code == "html_page"
 
 
+def test_a_page_without_its_html_tag_is_a_page():
+    with pytest.raises(NotASitemap) as caught:
+        read("<head><title>Moved</title></head><body>Moved</body>")
+    assert caught.value.code == "html_page"
+
+
+def test_an_empty_root_element_is_a_whole_list_without_pages():
+    part = read('<urlset xmlns="x"/><url><loc>https://e.com/a</loc></url>')
+    assert (part.count, part.complete) == (0, True)
+    assert said(part) == {"text_after_root"}
+    assert read("<sitemapindex/>").complete
+
+
 def test_text_of_a_child_entry_is_its_address():
     body = "<sitemapindex><sitemap> https://e.com/1.xml </sitemap><sitemap><loc>2.xml</loc></sitemap></sitemapindex>"
     part = read(body)
@@ -264,6 +277,25 @@ def test_text_after_the_root_is_noted_and_not_listed():
     assert urls(part) == PAGES
     assert part.complete
     assert said(part) == {"text_after_root"}
+
+
+def test_a_bare_less_than_sign_is_repaired_and_noted():
+    part = read(urlset(entry("https://e.com/?a<b"), entry("https://e.com/b")))
+    assert urls(part) == ["https://e.com/?a<b", "https://e.com/b"]
+    assert said(part) == {"bare_less_than:1"}
+
+
+def test_what_stands_in_an_instruction_is_not_listed():
+    part = read(BASE.replace("</urlset>", "<?old <url><loc>https://e.com/z</loc></url>?></urlset>"))
+    assert urls(part) == PAGES
+    assert part.complete
+
+
+def test_a_broken_start_tag_of_the_root_does_not_lose_its_pages():
+    body = BASE.replace("<urlset ", '<urlset a=b xmlns="urn:1" ').replace("</loc>", "</loc><x/>")
+    part = read(body)
+    assert urls(part) == PAGES
+    assert part.complete
 
 
 def test_a_doctype_without_entities_is_ignored_and_noted():

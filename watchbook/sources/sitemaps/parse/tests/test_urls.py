@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.parse.urls import NORMAL, normalise
@@ -51,6 +51,7 @@ def test_addresses_get_their_one_spelling(raw, url, note):
     assert normalise(raw, BASE) == (url, note)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_a_spelling_is_its_own_spelling(raw):
     url, _ = normalise(raw, BASE)
@@ -58,6 +59,7 @@ def test_a_spelling_is_its_own_spelling(raw):
         assert normalise(url, BASE) == (url, None)
 
 
+@settings(deadline=None)
 @given(st.from_regex(NORMAL, fullmatch=True))
 def test_addresses_that_need_no_work_are_left_as_they_are(raw):
     assert normalise(raw.decode(), BASE) == (raw.decode(), None)

@@ -1,0 +1,68 @@
+"""One browser and one filled desk for all tests of this folder; where there is no Chromium, one line says so."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.driver import Visitor, started
+from tests.browser.world import Desk, World
+from watchbook.base.testing import servers
+
+DAYS = 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            # One process: the browser and the desk are started once.
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+# Not for the whole session: the driver keeps an event loop in this thread, and Django's tests after us would mind it.
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Any]:
+    path = servers.chromium()
+    if not path:
+        pytest.skip("the browser tests did not run: there is no Chromium on this machine")
+    with started(path) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def world(chromium: Any) -> Iterator[World]:
+    with contextlib.ExitStack() as stack:
+        yield World(stack)
+
+
+@pytest.fixture(scope="package")
+def desk(world: World) -> Iterator[Desk]:
+    """Two days of history, people who may sign in, and the program running."""
+    with tempfile.TemporaryDirectory(prefix="watchbook-browser-") as folder:
+        made = Desk(Path(folder), world)
+        made.fill(world, days=DAYS)
+        with made.running():
+            yield made
+
+
+@pytest.fixture
+def visitor(chromium: Any) -> Iterator[Callable[..., Visitor]]:
+    """`visitor(desk)` is a browser of its own, with nothing remembered; whatever it complains about fails the test."""
+    opened: list[Visitor] = []
+
+    def open_one(desk: Desk, **options: Any) -> Visitor:
+        opened.append(Visitor(chromium, desk.url, **options))
+        return opened[-1]
+
+    yield open_one
+    complaints = [complaint for one in opened for complaint in one.complaints]
+    for one in opened:
+        one.close()
+    assert complaints == []

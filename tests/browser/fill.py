@@ -1,0 +1,229 @@
+"""Fills a data folder with days of history in virtual time: `python -m tests.browser.fill` with a plan on its input.
+
+It runs in a process of its own, because the tests have another database. Sites are led by their control desks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.request
+from datetime import datetime, timedelta
+from typing import Any
+
+import django
+
+HOURS = (2, 9, 15, 21)
+FAILING_DAYS = 2
+
+
+class Far:
+    """A stand-in site that lives in another process."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.sitemap = f"{url}/sitemap.xml"
+
+    def do(self, name: str, **values: Any) -> None:
+        self._post(f"do/{name}", values)
+
+    def fault(self, verb: str, path: str = "*", **details: Any) -> None:
+        self._post("faults", {"on": {"path": path}, "do": verb, "with": details})
+
+    def _post(self, where: str, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/_standin/{where}", data=data, method="POST")
+        urllib.request.urlopen(request, timeout=30).close()
+
+
+def open_sites(sites: dict[str, Far]) -> None:
+    """What the sites list on the first day."""
+    sites["shop"].do("add_many", pages=[f"/products/lantern-{n:03}" for n in range(240)], lastmod="2026-10-01")
+    sites["shop"].do("split", children=4)
+    words = ("灯会", "渡口", "茶馆", "夜市", "老街", "花灯", "江边", "雨巷")
+    sites["paper"].do("add_many", pages=[f"/新闻/2026/{word}-{n}" for n in range(8) for word in words])
+    sites["docs"].do("add_many", pages=[f"/handbook/chapter-{n:02}" for n in range(60)], lastmod="2026-09-14")
+    sites["docs"].do("split", children=3)
+    sites["sale"].do("add_many", pages=[f"/offers/autumn-{n:03}" for n in range(180)])
+    sites["atlas"].do("add_bulk", count=12_000)
+    sites["atlas"].do("arrange", children=3, per_child=5_000, packing="file")
+    for name in ("down", "wall", "rest"):
+        sites[name].do("add_many", pages=[f"/{name}/{n:02}" for n in range(40)], lastmod="2026-08-01")
+
+
+NAMES = {
+    "shop": "Example Shop",
+    "paper": "城市晚报 · 新闻",
+    "docs": "Harbour Library handbook",
+    "sale": "Autumn Sale",
+    "down": "Old Mill Museum",
+    "wall": "Ticket Office",
+    "rest": "冬季市集",
+    "atlas": "Street Atlas of a town with a rather long name, all districts",
+}
+OF_THE_OPERATOR = ("shop", "paper", "docs", "atlas", "down")
+
+
+def make_people(plan: dict[str, Any]) -> dict[str, Any]:
+    from django.contrib.auth.hashers import BCryptSHA256PasswordHasher
+
+    from watchbook.core.accounts import actions
+
+    # Cheap here; whoever signs in gets a hash at the full price.
+    BCryptSHA256PasswordHasher.rounds = 4
+    return {
+        name: actions.add(email, plan["password"], operator=name == "operator", verified=True)
+        for name, email in plan["people"].items()
+    }
+
+
+def make_channels(user: Any, hooks: Far) -> dict[str, Any]:
+    from watchbook.core.notify import actions
+
+    def channel(name: str, channel_type: str, given: dict[str, str], **choices: Any) -> Any:
+        made = actions.create(user, name=name, channel_type=channel_type, given=given, **choices)
+        return made.channel
+
+    level = {"alert_level": "P2"} if user.is_staff else {}
+    return {
+        "mail": channel("Desk mail", "email", {"email": user.email}, **level),
+        "hook": channel("Build hook", "webhook", {"url": f"{hooks.url}/build"}),
+        "busy": channel("忙碌的接收方", "webhook", {"url": f"{hooks.url}/busy"}),
+        "broken": channel("Old receiver", "webhook", {"url": f"{hooks.url}/broken"}),
+        "gone": channel("Closed receiver", "webhook", {"url": f"{hooks.url}/gone"}),
+        "digest": channel("Evening digest", "email", {"email": f"digest+{user.email}"}, digest="daily"),
+    }
+
+
+def make_monitors(user: Any, sites: dict[str, Far], names: tuple[str, ...], channels: dict[str, Any]) -> None:
+    from watchbook.sources.sitemaps import actions
+
+    for name in names:
+        wanted = [channels[one] for one in TOLD.get(name, ("mail", "hook"))]
+        actions.add_monitor(
+            user,
+            {
+                "name": NAMES[name],
+                "sitemap_url": sites[name].sitemap,
+                "check_interval_minutes": 360,
+                "channel_ids": [channel.pk for channel in wanted],
+            },
+        )
+
+
+TOLD = {"shop": ("mail", "hook", "digest"), "docs": ("mail", "busy"), "sale": ("broken", "gone"), "atlas": ()}
+
+
+def live(sites: dict[str, Far], number: int) -> None:
+    """A few hours of everybody's life."""
+    sites["shop"].do("live", times=1 + number % 5)
+    sites["paper"].do("add", page=f"/新闻/2026/晚报-第{number}号", lastmod=None)
+    if number % 3 == 0:
+        sites["docs"].do("live")
+    if number % 7 == 0:
+        sites["sale"].do("add", page=f"/offers/late-{number}")
+        sites["atlas"].do("live", times=3)
+
+
+def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> None:
+    """Checks at several hours of every day but one, so that a day without a measurement is there too."""
+    from watchbook.base import clock
+    from watchbook.core.jobs import runner
+    from watchbook.sources.sitemaps.jobs.due import run_due_now
+
+    days = plan["days"]
+    number = 0
+    for day in range(days, -1, -1):
+        if day == days // 3:
+            continue
+        for hour in HOURS:
+            moment = (now - timedelta(days=day)).replace(hour=hour, minute=4)
+            if moment >= now - timedelta(minutes=30):
+                continue
+            number += 1
+            if day == FAILING_DAYS:
+                sites["down"].fault("fail")
+                sites["wall"].fault("forbid")
+            for site in sites.values():
+                site.do("hold_time", moment=moment.isoformat())
+            live(sites, number)
+            with clock.set_to(moment):
+                run_due_now(moment)
+                if hour == HOURS[0]:
+                    for job in ("jobs.clean", "notify.clean", "stream.clean"):
+                        runner.run_now(job)
+
+
+def last_hour(people: dict[str, Any], sites: dict[str, Far], now: datetime) -> None:
+    """The states that last only a while: degraded, suspect, paused, waiting, open."""
+    from watchbook.base import clock
+    from watchbook.core.alerts.conditions import close_alert, open_alert
+    from watchbook.sources.sitemaps import actions
+    from watchbook.sources.sitemaps.jobs.due import run_due_now
+    from watchbook.sources.sitemaps.models import MonitorTask
+
+    for site in sites.values():
+        site.do("hold_time", moment=None)
+    live(sites, 21)
+    sites["docs"].fault("fail", "/sitemap-2.xml")
+    for n in range(8, 170):
+        sites["sale"].do("remove", page=f"/offers/autumn-{n:03}")
+    actions.pause(MonitorTask.objects.get(name=NAMES["rest"]))
+    with clock.set_to(now - timedelta(days=2, hours=3)):
+        open_alert("disk", level="P1", source="ops", title="The disk is nearly full", message="92 % of it is in use.")
+    with clock.set_to(now - timedelta(days=2, hours=1)):
+        close_alert("disk", "71 % in use")
+    with clock.set_to(now - timedelta(minutes=40)):
+        MonitorTask.objects.exclude(status="paused").update(next_check_at=clock.now())
+        run_due_now(clock.now())
+        open_alert(
+            "outbox", level="P2", source="notify", title="A receiver has not answered for an hour", link="/channels/",
+            message="Notices wait and none is lost. Mend the receiver, or switch the channel off.",
+        )  # fmt: skip
+        open_alert(
+            "museum", level="P1", source="sitemaps", title="Old Mill Museum cannot be read", link="/sitemaps/",
+            message="The last 9 checks failed with 503. Nothing is taken for deleted.",
+        )  # fmt: skip
+
+
+def small_things(people: dict[str, Any]) -> None:
+    """Saved searches, feeds, tokens and a backup."""
+    from watchbook.core.accounts import tokens
+    from watchbook.core.jobs import runner
+    from watchbook.core.search import saved
+    from watchbook.core.stream import feeds
+
+    for user in (people["member"], people["operator"]):
+        saved.save(user, name="Lanterns", query="lantern")
+        saved.save(user, name="花灯", query="花灯")
+        feeds.make(user, name="Everything")
+        tokens.make(user, ["read"], 30, name="n8n")
+    runner.run_now("ops.backup")
+
+
+def main() -> None:
+    plan = json.load(sys.stdin)
+    django.setup()
+    from django.core.management import call_command
+
+    from watchbook.base import clock
+
+    call_command("migrate", verbosity=0)
+    sites = {name: Far(url) for name, url in plan["sites"].items()}
+    hooks = Far(plan["hooks"])
+    hooks.fault("answer", "/busy", status=429, headers={"Retry-After": "7200"})
+    hooks.fault("answer", "/broken", status=500, body="no such table: receivers\n")
+    hooks.fault("answer", "/gone", status=410)
+    now = clock.now()
+    with clock.set_to(now - timedelta(days=plan["days"], hours=1)):
+        people = make_people(plan)
+        open_sites(sites)
+        for name, names in (("member", tuple(NAMES)), ("operator", OF_THE_OPERATOR)):
+            make_monitors(people[name], sites, names, make_channels(people[name], hooks))
+    pass_days(plan, sites, now)
+    last_hour(people, sites, now)
+    small_things(people)
+
+
+if __name__ == "__main__":
+    main()

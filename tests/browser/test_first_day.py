@@ -1,0 +1,90 @@
+"""An installation with nobody in it: from sign-up to a second factor."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.driver import Visitor, totp
+from tests.browser.world import PASSWORD, Desk, World
+
+OLIVE, ANNA = "olive@example.com", "anna@example.com"
+
+
+@pytest.fixture
+def empty_desk(world: World) -> Iterator[Desk]:
+    with tempfile.TemporaryDirectory(prefix="watchbook-empty-") as folder:
+        made = Desk(Path(folder), world)
+        with made.running():
+            yield made
+
+
+def sign_up(person: Visitor, email: str) -> None:
+    person.go("/accounts/signup/")
+    person.page.get_by_label("E-mail").fill(email)
+    person.page.get_by_label("Password", exact=True).fill(PASSWORD)
+    person.page.get_by_label("Password again").fill(PASSWORD)
+    person.press("Make the account")
+
+
+def confirm(person: Visitor, world: World, email: str) -> None:
+    """Open the link that came by mail."""
+    mails = world.mail.wait_for(lambda mails: [mail for mail in mails if email in mail.recipients])
+    link = next(link for mail in mails if email in mail.recipients for link in mail.links() if "confirm" in link)
+    person.go(link)
+    person.press("Confirm")
+
+
+def switch_on_second_step(person: Visitor) -> str:
+    person.go("/account/")
+    person.follow("Second step")
+    person.follow("Set up")
+    if person.page.get_by_role("heading", name="Is it you?").count():
+        person.page.get_by_label("Password").fill(PASSWORD)
+        person.press("Go on")
+    secret = person.page.locator("dd.mono").inner_text().strip()
+    person.page.get_by_label("Code").fill(totp(secret))
+    person.press("Switch on")
+    person.sees("Recovery codes")
+    return secret
+
+
+def test_first_person_becomes_the_operator(empty_desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    olive = visitor(empty_desk)
+    olive.go("/")
+    olive.follow("Make the first account")
+    sign_up(olive, OLIVE)
+    olive.page.wait_for_url(empty_desk.url + "/")
+    olive.follow("Operations")
+    olive.sees("Workers")
+
+
+def test_second_person_confirms_by_mail_and_signs_in_in_two_steps(
+    empty_desk: Desk, world: World, visitor: Callable[..., Visitor]
+) -> None:
+    sign_up(visitor(empty_desk), OLIVE)
+    anna = visitor(empty_desk)
+    sign_up(anna, ANNA)
+    anna.sees("Look into your mail")
+    confirm(anna, world, ANNA)
+    anna.sign_in(ANNA)
+    assert anna.path == "/"
+    assert anna.page.get_by_role("link", name="Operations").count() == 0
+
+    secret = switch_on_second_step(anna)
+    anna.go("/account/")
+    anna.press("Sign out")
+    anna.page.get_by_role("heading", name="Sign in").wait_for()
+
+    anna.sign_in(ANNA)
+    assert anna.path != "/", "the password alone must not be enough"
+    wrong = f"{(int(totp(secret)) + 1) % 1_000_000:06}"
+    anna.page.get_by_label("Code").fill(wrong)
+    anna.press("Sign in")
+    anna.sees("The code is not right.")
+    anna.page.get_by_label("Code").fill(totp(secret))
+    anna.press("Sign in")
+    anna.page.wait_for_url(empty_desk.url + "/")

@@ -1,0 +1,109 @@
+"""`make crash`: kill everything at every point, on every carrier that this machine has; prints a ledger.
+
+Exit code 0 only when every carrier that could be tried is clean. The carriers run side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+
+from tests.crash.carriers import CARRIERS, Carrier
+from tests.crash.points import all_points, reached_by
+from tests.crash.report import Result, table
+
+LONGEST_SECONDS = 1800.0
+
+
+class Driver:
+    """A carrier in a process of its own, because Django has one database for each."""
+
+    def __init__(self, carrier: Carrier, words: list[str]) -> None:
+        self.carrier = carrier
+        self.result: Result | None = None
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.driver", carrier.name, *words], stdout=subprocess.PIPE, text=True
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                message = json.loads(line)
+            except ValueError:
+                print(f"[{self.carrier.name}] {line.rstrip()}", flush=True)
+                continue
+            if "result" in message:
+                self.result = Result.from_json(message["result"])
+            else:
+                print(f"[{self.carrier.name}] {message['say']}", flush=True)
+
+    def wait(self, seconds: float) -> None:
+        try:
+            self.process.wait(max(seconds, 0.0))
+        except subprocess.TimeoutExpired:
+            self.end()
+            print(f"[{self.carrier.name}] ended after {LONGEST_SECONDS:.0f} s: it takes too long", flush=True)
+        self.reader.join(10)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+def run(carriers: list[Carrier], words: list[str]) -> int:
+    began = time.monotonic()
+    drivers = [Driver(carrier, words) for carrier in carriers]
+    try:
+        for driver in drivers:
+            driver.wait(began + LONGEST_SECONDS - time.monotonic())
+    finally:
+        for driver in drivers:
+            driver.end()
+    results = [driver.result for driver in drivers if driver.result is not None]
+    print()
+    for line in table(results):
+        print(line)
+    for result in results:
+        for sentence in [*(f"never reached: {point}" for point in result.missed), *result.findings.sentences()]:
+            print(f"{result.carrier}: {sentence}")
+    unfinished = [driver.carrier.title for driver in drivers if driver.result is None]
+    for title in unfinished:
+        print(f"{title}: did not finish")
+    is_clean = not unfinished and all(result.is_clean for result in results)
+    print(f"{'clean' if is_clean else 'NOT CLEAN'} in {time.monotonic() - began:.0f} s")
+    return 0 if is_clean else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="embedded only, each point once, 20 kills")
+    parser.add_argument("--seed", type=int, default=1, help="of the random kills")
+    parser.add_argument("--only", choices=CARRIERS, action="append", help="this carrier; may be given more than once")
+    chosen = parser.parse_args()
+    names = ["embedded"] if chosen.quick else chosen.only or list(CARRIERS)
+    strangers = [point for point in all_points() if reached_by(point) is None]
+    for point in strangers:
+        print(f"No scene is known to reach {point}.")
+    present = []
+    for name in names:
+        reason = CARRIERS[name].missing()
+        if reason:
+            print(f"{CARRIERS[name].title}: not tried, because {reason}.")
+        else:
+            present.append(CARRIERS[name])
+    return run(present, ["--seed", str(chosen.seed), *(["--quick"] if chosen.quick else [])]) or int(bool(strangers))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

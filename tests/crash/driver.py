@@ -1,0 +1,104 @@
+"""One carrier from its first process to its last: python -m tests.crash.driver CARRIER [--quick] [--seed N].
+
+Speaks JSON lines on standard output: {"say": sentence} while it works, {"result": figures} at its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tests.crash.carriers import CARRIERS, Backing, Carrier, opened
+from tests.crash.points import points_of
+from tests.crash.report import Result
+from tests.crash.world import World
+
+PLACES, QUICK_PLACES = 6, 4
+# Nothing of the operator's environment reaches the installation under test.
+DROPPED = re.compile(r"WATCHBOOK_|CELERY_|DATABASE_URL|REDIS_URL|EMAIL_|SECRET|CRASH_")
+
+
+def tell(**message: Any) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def environment(home: Path, world: World, backing: Backing, *, is_quick: bool) -> dict[str, str]:
+    """Short leases, so that a dead process is missed after seconds and not after minutes."""
+    return {
+        "DJANGO_SETTINGS_MODULE": "watchbook.project.settings",
+        "WATCHBOOK_HOME": str(home),
+        "WATCHBOOK_ENV_FILE": str(home / "none.env"),
+        "WATCHBOOK_BIND": "127.0.0.1:0",
+        "WATCHBOOK_LOG_LEVEL": "WARNING",
+        "WATCHBOOK_LEASE_FACTOR": "0.005" if is_quick else "0.01",
+        "WATCHBOOK_DELIVERY_LEASE_SECONDS": "1" if is_quick else "2",
+        "WATCHBOOK_RESEND_SECONDS": "2",
+        "WATCHBOOK_SANDBOX_CHILDREN": "2",
+        "WATCHBOOK_GRACE_SECONDS": "5",
+        "CRASH_TICKS": str(home / "ticks"),
+        **world.environment(),
+        **backing.environment,
+    }
+
+
+def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result:
+    began = time.monotonic()
+    for name in [name for name in os.environ if DROPPED.match(name)]:
+        del os.environ[name]
+    with ExitStack() as stack:
+        backing = opened(carrier, folder, stack)
+        world = World(stack, QUICK_PLACES if is_quick else PLACES)
+        home = folder / "home"
+        home.mkdir()
+        os.environ |= environment(home, world, backing, is_quick=is_quick)
+        import django
+
+        # Django reads the environment here, so everything that knows its models comes after.
+        django.setup()
+        from tests.crash import story
+
+        points = points_of(is_embedded=carrier.is_embedded, commands=not is_quick)
+        result = Result(carrier.title, points=points)
+        story.play(
+            carrier, backing, world, folder, result,
+            stack=stack, seed=seed, is_quick=is_quick, say=lambda sentence: tell(say=sentence),
+        )  # fmt: skip
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("carrier", choices=CARRIERS)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, _end)
+    folder = Path(tempfile.mkdtemp(prefix=f"watchbook-crash-{chosen.carrier}-"))
+    result = play(CARRIERS[chosen.carrier], folder, is_quick=chosen.quick, seed=chosen.seed)
+    if result.is_clean:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        tell(say=f"the logs of all processes are in {folder}")
+    tell(result=result.as_json())
+    return 0 if result.is_clean else 1
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """So that servers and children end with us."""
+    raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

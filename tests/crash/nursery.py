@@ -1,0 +1,181 @@
+"""Where processes of the program come from: a mother that has everything loaded and forks a child for each of them.
+
+Starting Python and loading Django takes a second of work; most kills would then hit a process that is starting. A child
+is a process like any other: own connections, own threads, the program's own `main`, ended by real signals.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+
+
+class Process:
+    """A child of the mother, watched through a descriptor that no other process can take over."""
+
+    def __init__(self, nursery: Nursery, pid: int, words: Sequence[str], log: Path) -> None:
+        self.nursery = nursery
+        self.pid = pid
+        self.words = tuple(words)
+        self.log = log
+        self._handle = os.pidfd_open(pid)
+        self.code: int | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.code is None and not self.wait(0)
+
+    @property
+    def is_stopped(self) -> bool:
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        except FileNotFoundError:
+            return False
+
+    def signal(self, number: int) -> None:
+        if self.code is None:
+            signal.pidfd_send_signal(self._handle, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.wait(30)
+
+    def wait(self, seconds: float) -> bool:
+        """True when it has ended; then `code` is known, negative for a signal."""
+        if self.code is not None:
+            return True
+        if not select.select([self._handle], [], [], seconds)[0]:
+            return False
+        self.code = self.nursery.ask(end=self.pid)["code"]
+        os.close(self._handle)
+        return True
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+class Nursery:
+    """The mother, seen from the driver. Ends with the driver, and all children with her."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._count = 0
+        self._mother = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.ask(hello=True)
+
+    def start(self, words: Sequence[str], plan: str = "") -> Process:
+        """`watchbook WORDS`, with CRASH_AT=PLAN."""
+        self._count += 1
+        log = self.folder / f"{self._count:04}-{words[0]}.log"
+        pid = self.ask(start=list(words), plan=plan, log=str(log))["pid"]
+        return Process(self, pid, words, log)
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        assert self._mother.stdin
+        assert self._mother.stdout
+        with self._lock:
+            self._mother.stdin.write(json.dumps(question) + "\n")
+            self._mother.stdin.flush()
+            line = self._mother.stdout.readline()
+        if not line:
+            raise RuntimeError("the mother of all processes has died")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        assert self._mother.stdin
+        self._mother.stdin.close()
+        try:
+            self._mother.wait(20)
+        except subprocess.TimeoutExpired:
+            self._mother.kill()
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    _load_everything()
+    living: set[int] = set()
+    for line in sys.stdin:
+        question = json.loads(line)
+        answer: dict[str, int] = {}
+        if "start" in question:
+            answer["pid"] = _fork(question["start"], question["plan"], question["log"])
+            living.add(answer["pid"])
+        elif "end" in question:
+            answer["code"] = os.waitstatus_to_exitcode(os.waitpid(question["end"], 0)[1])
+            living.discard(question["end"])
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    for pid in living:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _load_everything() -> None:
+    """What a process would load during its first seconds; no connection and no thread may be made here."""
+    import django
+
+    django.setup()
+    import watchbook.base.web.guard
+    import watchbook.base.web.transport
+    import watchbook.core.jobs.working
+    import watchbook.core.notify.senders
+    import watchbook.core.ops.server
+    import watchbook.project.urls  # noqa: F401 - loading is the purpose
+    from tests.crash import ticking
+    from watchbook.core import registry
+
+    ticking.declare()
+    for job in registry.jobs().values():
+        job.function()
+    for source in registry.sources():
+        if source.delivery_changed:
+            registry.load(source.delivery_changed)
+
+
+def _fork(words: list[str], plan: str, log: str) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        code = _be(words, plan, log)
+    finally:
+        os._exit(code)
+
+
+def _be(words: list[str], plan: str, log: str) -> int:
+    from watchbook.base import crash
+    from watchbook.project import cli
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for target, source in ((0, nothing), (1, out), (2, out)):
+        os.dup2(source, target)
+    # As an own interpreter would have read it from its environment.
+    crash._plan = plan
+    sys.argv = ["watchbook", *words]
+    try:
+        cli.main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+if __name__ == "__main__":
+    main()

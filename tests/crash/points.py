@@ -1,0 +1,48 @@
+"""Every crash point in the source tree, and by which process it is reached."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL = re.compile(r'crash_point\("([a-z_.]+)"\)')
+
+# Longest fitting beginning wins. A point that nothing here fits is reported as never reached.
+REACHED_BY = {
+    "job.": "worker",
+    "job.taken_back": "beat",
+    "sitemaps.": "worker",
+    "outbox.": "worker",
+    "slot.": "beat",
+    "message.": "beat",
+    "backup.": "backup",
+    "restore.": "restore",
+}
+# Without a broker there are no messages to send.
+NOT_EMBEDDED = ("message.",)
+COMMANDS = ("backup", "restore")
+
+
+def all_points() -> list[str]:
+    """The names, in the order of the files that have them."""
+    found: dict[str, None] = {}
+    for path in sorted((ROOT / "watchbook").rglob("*.py")):
+        if "tests" not in path.parts:
+            found |= dict.fromkeys(CALL.findall(path.read_text(encoding="utf-8")))
+    return list(found)
+
+
+def reached_by(point: str) -> str | None:
+    """The role of the process that visits it: worker, beat, or a command."""
+    fitting = [start for start in REACHED_BY if point.startswith(start)]
+    return REACHED_BY[max(fitting, key=len)] if fitting else None
+
+
+def points_of(*, is_embedded: bool, commands: bool) -> list[str]:
+    """What has to be visited on a carrier."""
+    return [
+        point
+        for point in all_points()
+        if not (is_embedded and point.startswith(NOT_EMBEDDED)) and (commands or reached_by(point) not in COMMANDS)
+    ]

@@ -1,0 +1,1 @@
+"""What is done to a carrier, one kind of harm a file."""

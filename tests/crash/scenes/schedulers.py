@@ -1,0 +1,44 @@
+"""Two schedulers at once: one run for each slot, and each run once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from tests.crash import ticking
+from tests.crash.crew import until
+from tests.crash.house import pause_ticks
+from tests.crash.scenes.stage import Stage
+from watchbook.core.jobs.models import JobRun, State
+
+SECONDS = 8.0
+
+
+def play(stage: Stage) -> str:
+    runs = JobRun.objects.filter(name__in=ticking.NAMES)
+    until(lambda: not runs.filter(state__in=[State.QUEUED, State.RUNNING]).exists(), 30)
+    before = set(runs.values_list("pk", flat=True))
+    ticking.book().write_text("")
+    stage.crew.fill(**{stage.carrier.beat: 2})
+    pause_ticks(False)
+    time.sleep(SECONDS)
+    pause_ticks(True)
+    until(lambda: not runs.filter(state__in=[State.QUEUED, State.RUNNING]).exists(), 60)
+    made = list(runs.exclude(pk__in=before))
+    _judge(stage, made)
+    stage.result.slots += len(made)
+    if stage.carrier.is_embedded:
+        stage.crew.kill_role("web", 1)
+    return f"{len(made)} slots of {len(ticking.NAMES)} jobs"
+
+
+def _judge(stage: Stage, made: list[JobRun]) -> None:
+    findings = stage.result.findings
+    slots = Counter(run.key for run in made)
+    findings.doubled += [f"slot {key} has {count} runs" for key, count in slots.items() if count > 1]
+    executed = Counter(ticking.book().read_text().split())
+    findings.doubled += [f"slot {key} was run {count} times" for key, count in executed.items() if count > 1]
+    findings.lost += [f"slot {key} was not run" for key in slots if key not in executed]
+    findings.stuck += [f"{run.key} is {run.state}: {run.error}" for run in made if run.state != State.DONE]
+    if len(made) < SECONDS * len(ticking.NAMES) / 4:
+        findings.wrong.append(f"only {len(made)} slots came in {SECONDS:.0f} s")

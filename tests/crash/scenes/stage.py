@@ -1,0 +1,59 @@
+"""What every scene is given: the processes, the house, the ledger, and the figures to be filled in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from tests.crash.carriers import Backing, Carrier
+from tests.crash.crew import Crew
+from tests.crash.house import House
+from tests.crash.ledger import Ledger
+from tests.crash.report import Result
+
+SETTLE_SECONDS = 90.0
+
+
+@dataclass
+class Stage:
+    carrier: Carrier
+    backing: Backing
+    crew: Crew
+    house: House
+    ledger: Ledger
+    result: Result
+    random: Random
+    say: Callable[[str], None]
+    is_quick: bool = False
+
+    def settle(self, scene: str) -> bool:
+        """Let everything come to rest with all processes up, and read the ledger on. True when it is clean."""
+        self.crew.fill()
+        stuck = self.house.settle(SETTLE_SECONDS)
+        self.result.findings.stuck += [f"{scene}: {entry}" for entry in stuck]
+        found = self.ledger.check()
+        self.result.findings.add(found, scene)
+        for sentence in (*stuck, *found.sentences()):
+            self.say(f"{scene}: {sentence}")
+        return not stuck and not found.count
+
+    def read_anew(self, scene: str) -> None:
+        """The whole ledger from its first line, with nothing remembered."""
+        ledger = Ledger(self.house)
+        found = ledger.check()
+        self.result.findings.add(found, f"{scene}, read anew")
+        self.result.duplicates, self.result.changes, self.result.told = ledger.duplicates, ledger.changes, ledger.told
+        self.ledger = ledger
+
+    def run(self, scene: str, play: Callable[[Stage], str]) -> None:
+        """One scene from its first process to its last line."""
+        began = time.monotonic()
+        before = self.result.findings.count
+        said = play(self)
+        self.settle(scene)
+        self.read_anew(scene)
+        found = self.result.findings.count - before
+        verdict = "clean" if not found else f"{found} FINDINGS"
+        self.say(f"{scene}: {said}; {verdict}, {time.monotonic() - began:.0f} s")

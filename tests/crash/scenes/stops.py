@@ -1,0 +1,87 @@
+"""A worker that sleeps past its lease: somebody else does the work, and nothing the sleeper still writes is taken."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from tests.crash.crew import until
+from tests.crash.nursery import Process
+from tests.crash.scenes.stage import SETTLE_SECONDS, Stage
+from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.notify.models import Attempt, Delivery
+from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapCheck, SitemapSnapshot
+
+FETCHED, IN_TRANSACTION, SENT = "sitemaps.fetched", "job.before_commit", "outbox.sent"
+REFUSED = "lost lease of"
+REACH_SECONDS = 60.0
+WAKE_SECONDS = 20.0
+
+
+def play(stage: Stage) -> str:
+    for point in (FETCHED, IN_TRANSACTION, SENT):
+        sleeper = _fall_asleep(stage, point)
+        if sleeper is None:
+            stage.result.findings.wrong.append(f"{point} was not reached by the one that was to stop there")
+            continue
+        if stage.carrier.is_embedded and point == IN_TRANSACTION:
+            _sleep_with_the_pen(stage, sleeper)
+        else:
+            _wake_too_late(stage, sleeper, point)
+        sleeper.kill()
+        stage.settle(f"stopped at {point}")
+    return f"stopped after fetch, inside a transaction, after send; {stage.result.stale_refused} stale writes refused"
+
+
+def _fall_asleep(stage: Stage, point: str) -> Process | None:
+    role = stage.carrier.worker
+    stage.crew.kill_role(role, 1)
+    sleeper = stage.crew.start(role, f"{point}:1:stop")
+    stage.crew.forget(sleeper)
+    ends = time.monotonic() + REACH_SECONDS
+    while time.monotonic() < ends:
+        stage.house.stir()
+        if until(lambda: sleeper.is_stopped, 1.0):
+            return sleeper
+    sleeper.kill()
+    return None
+
+
+def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
+    """The others finish everything, also what the sleeper held; then it wakes and finds every door closed."""
+    held = JobRun.objects.filter(state=State.RUNNING, owner__contains=f":{sleeper.pid}:").count()
+    if not held:
+        stage.result.findings.wrong.append(f"the one stopped at {point} held nothing")
+    stage.crew.fill()
+    stuck = stage.house.settle(SETTLE_SECONDS)
+    stage.result.findings.stuck += [f"while one slept at {point}: {entry}" for entry in stuck]
+    before = _everything_written()
+    sleeper.signal(signal.SIGCONT)
+    if not until(lambda: REFUSED in sleeper.said(), WAKE_SECONDS):
+        stage.result.findings.wrong.append(f"the one stopped at {point} was not told that it is too late")
+    # It is done with its old work when none of its threads is inside a transaction or a request any more.
+    time.sleep(1.0)
+    after = _everything_written()
+    stage.result.findings.stale += [
+        f"woken at {point}: {what} was {before[what]}, is {after[what]}"
+        for what in before
+        if before[what] != after[what]
+    ]
+    stage.result.stale_refused += sleeper.said().count(REFUSED)
+
+
+def _everything_written() -> dict[str, object]:
+    """What a stale write would change; nothing else is going on."""
+    counted = (MonitorTask, SitemapCheck, ChangeRecord, SitemapSnapshot, Delivery, Attempt)
+    rows: dict[str, object] = {model._meta.db_table: model.objects.count() for model in counted}
+    monitors = MonitorTask.objects.order_by("pk").values_list("current_snapshot", "last_check_at", "error_count")
+    checks = JobRun.objects.filter(name="sitemaps.check").order_by("pk").values_list("fence", "state", "finished_at")
+    return {**rows, "monitors": list(monitors), "runs": list(checks)}
+
+
+def _sleep_with_the_pen(stage: Stage, sleeper: Process) -> None:
+    """SQLite has one writer. Who sleeps inside a transaction holds the pen: nobody can overtake it, so it may write."""
+    stage.crew.fill()
+    time.sleep(6.0)
+    sleeper.signal(signal.SIGCONT)
+    stage.settle("woken with the pen")

@@ -1,0 +1,94 @@
+"""Every crash point, visited the first, second and third time."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from tests.crash.crew import until
+from tests.crash.house import pause_ticks
+from tests.crash.nursery import Process
+from tests.crash.points import COMMANDS, points_of, reached_by
+from tests.crash.scenes.stage import Stage
+
+REACH_SECONDS = 60.0
+STIR_SECONDS = 1.0
+TAKEN_BACK = "job.taken_back"
+
+
+def play(stage: Stage) -> str:
+    points = [
+        point
+        for point in points_of(is_embedded=stage.carrier.is_embedded, commands=False)
+        if reached_by(point) not in COMMANDS
+    ]
+    visits = (1,) if stage.is_quick else (1, 2, 3)
+    for point in points:
+        for nth in visits:
+            visit(stage, point, nth)
+    return f"{len(points)} points, visits {visits}"
+
+
+def visit(stage: Stage, point: str, nth: int) -> None:
+    """Let one process die at this place; the next one finds what it left behind."""
+    role = reached_by(point)
+    if role is None:
+        return  # reported as missed
+    scene = f"{point}:{nth}"
+    process = _dying(stage, point, nth, stage.carrier.beat if role == "beat" else stage.carrier.worker)
+    has_died = _stir_until_dead(stage, process)
+    if role == "beat":
+        pause_ticks(True)
+    stage.crew.forget(process)
+    if not has_died:
+        process.kill()
+        stage.result.findings.wrong.append(f"{scene} was not reached in {REACH_SECONDS:.0f} s")
+        return
+    if process.code != -signal.SIGKILL:
+        stage.result.findings.wrong.append(f"{scene}: ended with {process.code}: {process.said()[-300:]}")
+        return
+    stage.result.visited += [point] if point not in stage.result.visited else []
+    stage.result.crashes += 1
+    if not stage.is_quick:
+        # The quick one lets the next dying process do the recovery, and settles once at the end.
+        stage.settle(scene)
+
+
+def _dying(stage: Stage, point: str, nth: int, role: str) -> Process:
+    plan = f"{point}:{nth}"
+    if point == TAKEN_BACK:
+        _leave_something_to_take_back(stage)
+    elif role == "beat":
+        pause_ticks(False)
+    if role == "beat":
+        # Alone, so that it and not its twin meets the slots and the dead workers' runs.
+        stage.crew.kill_role("beat")
+        return stage.crew.start("beat", plan)
+    if stage.carrier.is_embedded:
+        if reached_by(point) == "beat" and point != TAKEN_BACK:
+            pause_ticks(False)
+        stage.crew.kill_role("web")
+        return stage.crew.start("web", plan)
+    stage.crew.kill_role("worker", 1)
+    return stage.crew.start("worker", plan)
+
+
+def _leave_something_to_take_back(stage: Stage) -> None:
+    """Workers die with several runs in their hands."""
+    stage.crew.fill()
+    rules = stage.house.world.hang()
+    stage.house.stir()
+    sites = [place.site for place in stage.house.world.places]
+    until(lambda: sum(site.log.in_flight for site in sites) >= 3, 20)
+    stage.crew.kill_role(stage.carrier.worker)
+    for rule in rules:
+        rule.lift()
+
+
+def _stir_until_dead(stage: Stage, process: Process) -> bool:
+    ends = time.monotonic() + REACH_SECONDS
+    while time.monotonic() < ends:
+        stage.house.stir()
+        if process.wait(STIR_SECONDS):
+            return True
+    return False
