@@ -17,6 +17,7 @@ from tests.crash.points import all_points, reached_by
 from tests.crash.report import Result, table
 
 LONGEST_SECONDS = 1800.0
+SAID = 40
 
 
 class Driver:
@@ -75,8 +76,11 @@ def run(carriers: list[Carrier], words: list[str]) -> int:
     for line in table(results):
         print(line)
     for result in results:
-        for sentence in [*(f"never reached: {point}" for point in result.missed), *result.findings.sentences()]:
+        sentences = [*(f"never reached: {point}" for point in result.missed), *result.findings.sentences()]
+        for sentence in sentences[:SAID]:
             print(f"{result.carrier}: {sentence}")
+        if len(sentences) > SAID:
+            print(f"{result.carrier}: and {len(sentences) - SAID} more")
     unfinished = [driver.carrier.title for driver in drivers if driver.result is None]
     for title in unfinished:
         print(f"{title}: did not finish")

@@ -33,7 +33,7 @@ def tell(**message: Any) -> None:
     print(json.dumps(message), flush=True)
 
 
-def environment(home: Path, world: World, backing: Backing, *, is_quick: bool) -> dict[str, str]:
+def environment(home: Path, world: World, backing: Backing) -> dict[str, str]:
     """Short leases, so that a dead process is missed after seconds and not after minutes."""
     return {
         "DJANGO_SETTINGS_MODULE": "watchbook.project.settings",
@@ -41,8 +41,8 @@ def environment(home: Path, world: World, backing: Backing, *, is_quick: bool) -
         "WATCHBOOK_ENV_FILE": str(home / "none.env"),
         "WATCHBOOK_BIND": "127.0.0.1:0",
         "WATCHBOOK_LOG_LEVEL": "WARNING",
-        "WATCHBOOK_LEASE_FACTOR": "0.005" if is_quick else "0.01",
-        "WATCHBOOK_DELIVERY_LEASE_SECONDS": "1" if is_quick else "2",
+        "WATCHBOOK_LEASE_FACTOR": "0.005",
+        "WATCHBOOK_DELIVERY_LEASE_SECONDS": "1",
         "WATCHBOOK_RESEND_SECONDS": "2",
         "WATCHBOOK_SANDBOX_CHILDREN": "2",
         "WATCHBOOK_GRACE_SECONDS": "5",
@@ -61,7 +61,7 @@ def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result
         world = World(stack, QUICK_PLACES if is_quick else PLACES)
         home = folder / "home"
         home.mkdir()
-        os.environ |= environment(home, world, backing, is_quick=is_quick)
+        os.environ |= environment(home, world, backing)
         import django
 
         # Django reads the environment here, so everything that knows its models comes after.

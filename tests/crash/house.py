@@ -61,7 +61,10 @@ class House:
     def has_caught_up(self, place: Place) -> bool:
         monitor = MonitorTask.objects.select_related("current_snapshot").get(pk=self.monitors[place.number].pk)
         snapshot = monitor.current_snapshot
-        return snapshot is not None and {page["url"]: page["lastmod"] for page in snapshot.urls} == place.now()
+        if snapshot is None or {page["url"]: page["lastmod"] for page in snapshot.urls} != place.now():
+            return False
+        place.seen = place.came
+        return True
 
     def undelivered(self) -> int:
         return Delivery.objects.filter(state=State.PENDING).count()

@@ -16,6 +16,8 @@ Pages = dict[str, str | None]
 BASE_PAGES = 40
 # Fewer than the guard against mass removal looks at, even if all of them were noticed at once.
 MOST_REMOVED = 15
+# A notice lists so many pages at most; a site that is not looked at waits before it goes on.
+MOST_UNSEEN = 40
 FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -28,6 +30,7 @@ class Place:
         self.is_whole = not parts
         self.life = random.Random(number)
         self.came = self.went = self.edits = 0
+        self.seen = 0
         self._states: list[Pages] = []
         site.add_many([f"/old/{n:03}" for n in range(BASE_PAGES)], lastmod="2019-12-31")
         if parts:
@@ -35,6 +38,8 @@ class Place:
 
     def change(self) -> None:
         """At least one page comes, so that every change is told of."""
+        if self.came - self.seen > MOST_UNSEEN:
+            return
         for _ in range(self.life.randint(1, 2)):
             self.came += 1
             self.site.add(f"/new/{self.came:05}", lastmod="2020-06-01")

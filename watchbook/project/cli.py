@@ -107,7 +107,9 @@ def _prepare() -> None:
 def _end(message: str, debug: bool) -> None:
     if debug:
         raise  # noqa: PLE0704 - called from an except block
-    click.echo(f"watchbook: {message}", err=True)
+    from watchbook.base.logs import redact  # an error may quote a setting
+
+    click.echo(f"watchbook: {redact.text(message)}", err=True)
     sys.exit(1)
 
 

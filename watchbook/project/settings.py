@@ -80,6 +80,7 @@ SILENCED_SYSTEM_CHECKS = ["models.W046", "fields.W163", "models.W036", "models.W
 
 MIDDLEWARE = [
     "watchbook.core.ops.middleware.RequestId",
+    "watchbook.core.ops.middleware.SecurityHeaders",
     "watchbook.core.ops.middleware.TrustedProxy",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -219,4 +220,10 @@ EMAIL_TIMEOUT = 30
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = options.DEFAULT_FROM_EMAIL.value
 
 LOGGING_CONFIG = "watchbook.base.logs.setup.configure"
-LOGGING = {"level": options.LOG_LEVEL.value, "format": options.LOG_FORMAT.value}
+LOGGING = {
+    "level": options.LOG_LEVEL.value,
+    "format": options.LOG_FORMAT.value,
+    "secrets": [SECRET_KEY, *SECRETS_KEYS.values()],
+}
+DEFAULT_EXCEPTION_REPORTER = "watchbook.base.logs.report.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "watchbook.base.logs.report.ReportFilter"

@@ -14,6 +14,7 @@ from tests.crash.ledger import Ledger
 from tests.crash.report import Result
 
 SETTLE_SECONDS = 90.0
+SAID = 8
 
 
 @dataclass
@@ -35,9 +36,12 @@ class Stage:
         self.result.findings.stuck += [f"{scene}: {entry}" for entry in stuck]
         found = self.ledger.check()
         self.result.findings.add(found, scene)
-        for sentence in (*stuck, *found.sentences()):
+        sentences = [*stuck, *found.sentences()]
+        for sentence in sentences[:SAID]:
             self.say(f"{scene}: {sentence}")
-        return not stuck and not found.count
+        if len(sentences) > SAID:
+            self.say(f"{scene}: and {len(sentences) - SAID} more")
+        return not sentences
 
     def read_anew(self, scene: str) -> None:
         """The whole ledger from its first line, with nothing remembered."""

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from watchbook.base import clock
 from watchbook.base.crash import crash_point
-from watchbook.base.logs import request_id
+from watchbook.base.logs import redact, request_id
 from watchbook.base.text import clean_text
 from watchbook.base.web.counting import counted
 from watchbook.base.web.errors import Busy, WebError
@@ -74,8 +74,13 @@ def run_now(name: str, args: dict[str, Any] | None = None, *, key: str = "", exc
 
 def _ended(state: str, **columns: Any) -> dict[str, Any]:
     if "error" in columns:
-        columns["error"] = clean_text(columns["error"])[:ERROR_LENGTH]
+        columns["error"] = _worded(columns["error"])
     return dict(state=state, finished_at=clock.now(), lease_until=None, exclusive_slot=None, **columns)
+
+
+def _worded(message: str) -> str:
+    """An error as it may be stored: no secret that this process knows, nothing a database refuses."""
+    return redact.text(clean_text(message))[:ERROR_LENGTH]
 
 
 def _later(later: Later) -> dict[str, Any]:
@@ -99,8 +104,7 @@ def _try_again(run: JobRun, message: str, code: str, wait: float | None = None) 
         return _ended(State.FAILED, error=message, error_code=code)
     if wait is None:
         wait = min(30 * 4 ** (run.attempt - 1), 3600) * random.uniform(0.8, 1.2)
-    message = clean_text(message)[:ERROR_LENGTH]
-    return dict(_queued(clock.now() + timedelta(seconds=wait)), error=message, error_code=code)
+    return dict(_queued(clock.now() + timedelta(seconds=wait)), error=_worded(message), error_code=code)
 
 
 def _wake_next(run: JobRun) -> None:

@@ -24,7 +24,7 @@ from watchbook.core.search.models import SavedSearch, SavedSearchMatch, SearchDo
 from watchbook.core.search.query import Query
 from watchbook.core.search.tokens import searchable
 
-BATCH = 1000
+BATCH = 500
 LISTED = 20
 
 
@@ -56,8 +56,9 @@ def match_saved(ctx: JobContext) -> Outcome:
     seen = told = 0
     settled = True
     while watches and (documents := list(SearchDocument.objects.since(place)[:BATCH])):
+        found = _matches(watches, documents)
         with ctx.writing():
-            told += _match(watches, documents, ctx.now)
+            told += sum(_tell(saved, matched, ctx.now) for saved, matched in found)
             settled = settled and _advance(watches, documents, ctx.now)
         place, seen = documents[-1].pk, seen + len(documents)
         ctx.report(documents=seen, told=told)
@@ -74,14 +75,15 @@ def _watches() -> list[Watch]:
     return [Watch(saved, queries.read(saved.query), frozenset(viewer_scopes(saved.user))) for saved in active]
 
 
-def _match(watches: Sequence[Watch], documents: Sequence[SearchDocument], now: datetime) -> int:
-    found: dict[int, list[SearchDocument]] = {}
-    for document in documents:
-        title, body = searchable(document.title), searchable(document.body)
-        for watch in watches:
-            if watch.wants(document, title, body):
-                found.setdefault(watch.saved.pk, []).append(document)
-    return sum(_tell(watch.saved, found[watch.saved.pk], now) for watch in watches if watch.saved.pk in found)
+def _matches(
+    watches: Sequence[Watch], documents: Sequence[SearchDocument]
+) -> list[tuple[SavedSearch, list[SearchDocument]]]:
+    """Compared before the transaction begins: reading takes a while, and SQLite has one writer at a time."""
+    texts = [(document, searchable(document.title), searchable(document.body)) for document in documents]
+    found = [
+        (watch.saved, [each for each, title, body in texts if watch.wants(each, title, body)]) for watch in watches
+    ]
+    return [(saved, matched) for saved, matched in found if matched]
 
 
 def _tell(saved: SavedSearch, documents: Sequence[SearchDocument], now: datetime) -> int:

@@ -35,6 +35,7 @@ def main(names: list[str]) -> int:
     django.setup()
     from watchbook.core import registry
     from watchbook.core.jobs import queue
+    from watchbook.core.jobs.models import JobRun
     from watchbook.core.ops import migrating
     from watchbook.core.ops.address import bind
     from watchbook.core.ops.server import WebProcess
@@ -43,7 +44,8 @@ def main(names: list[str]) -> int:
     registry.jobs = lambda: jobs  # type: ignore[assignment]
     migrating.migrate_if_needed()
     for name in names:
-        queue.enqueue(name, exclusive=f"job:{name}")
+        if not JobRun.objects.live().filter(name=name).exists():
+            queue.enqueue(name, exclusive=f"job:{name}")
     if os.environ.get("CELERY_BROKER_URL"):
         from watchbook.core.jobs.working import work
 

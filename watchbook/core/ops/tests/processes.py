@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-SECONDS = 60.0
+SECONDS = 120.0
 # Nothing of the operator's or of the test run's own environment.
 _DROPPED = re.compile(r"WATCHBOOK_|CELERY_|DATABASE_URL|REDIS_URL|EMAIL_|SECRET|DJANGO_")
 

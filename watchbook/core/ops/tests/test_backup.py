@@ -67,7 +67,7 @@ JobRun.objects.all().delete()
 def python(home: Path, code: str, *arguments: str, **extra: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        env=environment(home, **extra), capture_output=True, text=True, timeout=60, check=False,
+        env=environment(home, **extra), capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

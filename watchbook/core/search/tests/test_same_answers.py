@@ -35,7 +35,9 @@ def text_of(size: int, least: int = 0) -> st.SearchStrategy[str]:
 
 
 scopes = st.sampled_from(["members", "members", "staff", "user:1"])
-drafts = st.lists(st.tuples(text_of(6), text_of(24), scopes, st.integers(0, 3)), min_size=4, max_size=12)
+draft = st.tuples(text_of(6), text_of(24), scopes, st.integers(0, 3))
+drafts = st.lists(draft, min_size=4, max_size=12)
+edits = st.lists(st.tuples(st.integers(0, 5), st.none() | draft), max_size=4)
 chunks = st.lists(st.tuples(st.booleans(), text_of(5, least=1)), min_size=1, max_size=3)
 viewers = st.sampled_from([{"members"}, {"members", "user:1"}, {"members", "staff"}, {"staff"}])
 
@@ -46,17 +48,26 @@ def probe(request, monkeypatch):
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drafts, chunks, viewers)
-def test_the_index_answers_what_reading_everything_would(probe, drafts, chunks, viewer):
+@given(drafts, edits, chunks, viewers)
+def test_the_index_answers_what_reading_everything_would(probe, drafts, edits, chunks, viewer):
     empty()
-    documents = [
-        Document("thing", f"{number:02}", scope, title, body, "/", NOON + timedelta(hours=hours), "test")
-        for number, (title, body, scope, hours) in enumerate(drafts)
-    ]
-    index.put(documents)
+    documents = {number: made(number, *draft) for number, draft in enumerate(drafts)}
+    index.put(documents.values())
+    for number, draft in edits:
+        if draft is None:
+            index.remove("thing", [f"{number:02}"])
+            documents.pop(number, None)
+        elif number in documents:
+            documents[number] = made(number, *draft)
+            index.put([documents[number]])
     query, terms = spell(chunks)
 
-    assert every_id(query, viewer, limit=3) == (naive.search(documents, terms, viewer) if terms else [])
+    expected = naive.search(list(documents.values()), terms, viewer) if terms else []
+    assert every_id(query, viewer, limit=3) == expected
+
+
+def made(number, title, body, scope, hours):
+    return Document("thing", f"{number:02}", scope, title, body, "/", NOON + timedelta(hours=hours), "test")
 
 
 def spell(chunks):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID
 
 from django.urls import reverse
@@ -201,7 +202,9 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
         return
     path = _change_path(record)
     _stream(monitor, CHANGED, monitor.name, counts, path, now, event_key=str(record.pk))
-    urls = [str(item["url"]) for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS)]
+    changed = (item for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS))
+    # As people read them: nobody looks for %E7%81%AF.
+    urls = [unquote(str(item["url"])) for item in changed]
     index.put(
         [
             index.Document(

@@ -54,7 +54,9 @@ def add(request: HttpRequest) -> HttpResponse:
                 return answer
     if look is not None and "found" not in context:
         context |= _found(request, look)
-    return render(request, "sitemaps/add.html", context, status=422 if form.errors else 200)
+    # A swapped part is an answer like any other; a browser would write an error into its console.
+    refused = bool(form.errors) and not getattr(request, "htmx", False)
+    return render(request, "sitemaps/add.html", context, status=422 if refused else 200)
 
 
 def _typed(request: HttpRequest) -> Any:

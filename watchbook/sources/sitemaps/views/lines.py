@@ -126,9 +126,10 @@ def _baseline(record: ChangeRecord, count: int) -> Line:
 def _told_text(record: ChangeRecord, told: int) -> tuple[str, ...]:
     if told:
         return (ngettext("told to %(n)s channel", "told to %(n)s channels", told) % {"n": told},)
-    gone = record.removed_count - record.rolled_off_count
-    if not (record.added_count or gone or record.modified_count - record.noisy_count):
-        return (_("nothing that is told"),)
+    if not (record.added_count or record.removed_count or record.modified_count - record.noisy_count):
+        count = record.noisy_count
+        noisy = ngettext("%(n)s URL that always changes", "%(n)s URLs that always change", count)
+        return noisy % {"n": moments.number_text(count)}, _("not told")
     return (_("told to nobody"),)
 
 

@@ -30,7 +30,7 @@ from watchbook.sources.sitemaps.views.history import READ
 from watchbook.sources.sitemaps.views.own import own_monitor, own_snapshot
 from watchbook.sources.sitemaps.views.words import gather, lastmod_text, outcome_text
 
-PER_PAGE = 50
+PER_PAGE = 30
 PARTS_SHOWN = 50
 LONGEST_CURSOR = 8192
 
