@@ -59,7 +59,7 @@ format: env ## let ruff write
 	.venv/bin/ruff format .
 
 messages: env ## compile the translations
-	$(PY) -m watchbook.base.text.po
+	$(PY) -m watchbook.base.text.po watchbook
 
 pins: env ## write requirements/*.txt anew from pyproject.toml
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/base.txt

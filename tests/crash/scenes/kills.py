@@ -8,7 +8,7 @@ from tests.crash.scenes.stage import Stage
 
 STIR_SECONDS = 0.8
 # From one kill to the next. Long enough that a new process does something, short enough that it does not finish.
-GAP_SECONDS = (0.1, 1.1)
+GAP_SECONDS = (0.1, 1.8)
 
 
 def play(stage: Stage) -> str:

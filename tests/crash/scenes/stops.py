@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import time
+from contextlib import closing
+
+from django.db import connection
 
 from tests.crash.crew import until
 from tests.crash.nursery import Process
@@ -16,21 +20,31 @@ FETCHED, IN_TRANSACTION, SENT = "sitemaps.fetched", "job.before_commit", "outbox
 REFUSED = "lost lease of"
 REACH_SECONDS = 60.0
 WAKE_SECONDS = 20.0
+TRIES = 5
 
 
 def play(stage: Stage) -> str:
     for point in (FETCHED, IN_TRANSACTION, SENT):
-        sleeper = _fall_asleep(stage, point)
-        if sleeper is None:
-            stage.result.findings.wrong.append(f"{point} was not reached by the one that was to stop there")
-            continue
-        if stage.carrier.is_embedded and point == IN_TRANSACTION:
-            _sleep_with_the_pen(stage, sleeper)
-        else:
-            _wake_too_late(stage, sleeper, point)
-        sleeper.kill()
-        stage.settle(f"stopped at {point}")
+        # A stop takes all threads: on SQLite another one may hold the only pen just then, which is another matter.
+        tries = (_stop_at(stage, point) for _ in range(TRIES))
+        if not any(tries):
+            stage.result.findings.wrong.append(f"nobody slept at {point} as was wanted")
     return f"stopped after fetch, inside a transaction, after send; {stage.result.stale_refused} stale writes refused"
+
+
+def _stop_at(stage: Stage, point: str) -> bool:
+    """True when it was the stop that was wanted."""
+    sleeper = _fall_asleep(stage, point)
+    if sleeper is None:
+        return False
+    has_pen = _holds_the_pen()
+    if has_pen:
+        _sleep_with_the_pen(stage, sleeper)
+    else:
+        _wake_too_late(stage, sleeper, point)
+    sleeper.kill()
+    stage.settle(f"stopped at {point}")
+    return not has_pen or point == IN_TRANSACTION
 
 
 def _fall_asleep(stage: Stage, point: str) -> Process | None:
@@ -45,6 +59,18 @@ def _fall_asleep(stage: Stage, point: str) -> Process | None:
             return sleeper
     sleeper.kill()
     return None
+
+
+def _holds_the_pen() -> bool:
+    """SQLite has one writer, and a stop takes all threads of a process: one of them may be writing just now."""
+    if connection.vendor != "sqlite":
+        return False
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], timeout=1.0, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+    return False
 
 
 def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
@@ -62,11 +88,8 @@ def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
     # It is done with its old work when none of its threads is inside a transaction or a request any more.
     time.sleep(1.0)
     after = _everything_written()
-    stage.result.findings.stale += [
-        f"woken at {point}: {what} was {before[what]}, is {after[what]}"
-        for what in before
-        if before[what] != after[what]
-    ]
+    changed = [what for what in before if before[what] != after[what]]
+    stage.result.findings.stale += [f"woken at {point}, it changed {what}" for what in changed]
     stage.result.stale_refused += sleeper.said().count(REFUSED)
 
 
@@ -80,7 +103,7 @@ def _everything_written() -> dict[str, object]:
 
 
 def _sleep_with_the_pen(stage: Stage, sleeper: Process) -> None:
-    """SQLite has one writer. Who sleeps inside a transaction holds the pen: nobody can overtake it, so it may write."""
+    """Nobody can overtake one who sleeps inside a transaction of SQLite, so it may write when it wakes."""
     stage.crew.fill()
     time.sleep(6.0)
     sleeper.signal(signal.SIGCONT)

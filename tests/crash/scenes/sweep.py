@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import os
 import time
 
 from tests.crash.crew import until
@@ -35,6 +36,7 @@ def visit(stage: Stage, point: str, nth: int) -> None:
     if role is None:
         return  # reported as missed
     scene = f"{point}:{nth}"
+    T0 = time.monotonic()
     process = _dying(stage, point, nth, stage.carrier.beat if role == "beat" else stage.carrier.worker)
     has_died = _stir_until_dead(stage, process)
     if role == "beat":
@@ -49,9 +51,14 @@ def visit(stage: Stage, point: str, nth: int) -> None:
         return
     stage.result.visited += [point] if point not in stage.result.visited else []
     stage.result.crashes += 1
+    if os.environ.get("CRASH_PROFILE"):
+        stage.say(f"{scene} dead after {time.monotonic() - T0:.1f}")
     if not stage.is_quick:
         # The quick one lets the next dying process do the recovery, and settles once at the end.
+        T1 = time.monotonic()
         stage.settle(scene)
+        if os.environ.get("CRASH_PROFILE"):
+            stage.say(f"{scene} settled after {time.monotonic() - T1:.1f}")
 
 
 def _dying(stage: Stage, point: str, nth: int, role: str) -> Process:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -15,12 +16,11 @@ from watchbook.core.stream import feeds
 from watchbook.core.stream.atom import Feed, Item, atom, full_address, stable_id
 from watchbook.core.stream.models import StreamFeed
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
-from watchbook.sources.sitemaps.views.found import Found, taste
+from watchbook.sources.sitemaps.views.found import SIGNS, Found, counts_text, taste
 
 SOURCE, CHANGED = "sitemaps", "changed"
 ENTRIES = 30
 URLS = 30
-SIGNS = {"added": "+", "removed": "−", "modified": "~", "noise": "~"}
 
 
 def make(user: Any, monitor: MonitorTask, request: HttpRequest) -> str:
@@ -35,7 +35,7 @@ def of(user: Any, monitor: MonitorTask) -> QuerySet[StreamFeed]:
     return rows
 
 
-def find(plain: str, monitor_id: object) -> MonitorTask | None:
+def find(plain: str, monitor_id: UUID) -> MonitorTask | None:
     """The monitor, when the token opens its feed: one of its own, or one that opens all of the stream."""
     feed = feeds.find(plain)
     if feed is None or feed.source not in ("", SOURCE):
@@ -73,17 +73,10 @@ def _records(monitor: MonitorTask) -> QuerySet[ChangeRecord]:
 
 
 def _item(monitor: MonitorTask, record: ChangeRecord) -> Item:
-    found = taste(record, URLS)
-    counts = (
-        ("+", record.added_count),
-        ("−", record.removed_count),
-        ("~", record.modified_count - record.noisy_count),
-    )
-    told = " ".join(f"{sign}{count:,}" for sign, count in counts if count) or _("noise only")
     return Item(
         id=stable_id(SOURCE, "change", record.pk),
-        title=f"{monitor.name}: {told}",
-        text="\n".join(_lines(monitor, found)),
+        title=f"{monitor.name}: {counts_text(record) or _('noise only')}",
+        text="\n".join(_lines(monitor, taste(record, URLS))),
         link=reverse("sitemaps:change", args=[record.pk]),
         updated_at=record.created_at,
         categories=(SOURCE, f"{SOURCE}.{CHANGED}"),

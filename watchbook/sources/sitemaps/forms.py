@@ -26,7 +26,7 @@ VALUES = (
 )  # fmt: skip
 
 
-class ChannelsField(forms.ModelMultipleChoiceField):
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, channel: Any) -> str:
         words = f"{channel.name}, {channel.get_channel_type_display()}"
         return words if channel.is_active else f"{words} ({gettext('switched off')})"
@@ -92,10 +92,10 @@ class MonitorForm(forms.Form):
         return name or name_of(self.cleaned_data.get("sitemap_url", ""))
 
     def clean_include_patterns(self) -> list[str]:
-        return self.cleaned_data["include_patterns"].splitlines()
+        return str(self.cleaned_data["include_patterns"]).splitlines()
 
     def clean_exclude_patterns(self) -> list[str]:
-        return self.cleaned_data["exclude_patterns"].splitlines()
+        return str(self.cleaned_data["exclude_patterns"]).splitlines()
 
     def values(self) -> dict[str, Any]:
         given = {name: self.cleaned_data[name] for name in VALUES}

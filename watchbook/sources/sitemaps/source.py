@@ -45,5 +45,6 @@ SOURCE = Source(
         ("recovered", "Sitemap can be read again"),
     ),
     card=f"{ROOM}.card:card",
+    clip=f"{ROOM}.clip:clip",
     delivery_changed=f"{ROOM}.store.notices:delivery_changed",
 )

@@ -1,4 +1,4 @@
-"""The card on the home page."""
+"""What other rooms ask of the system: the card on the home page, a change to file in the library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from watchbook.core.alerts.models import Alert
+from watchbook.core.stream.clip import find_clip
 from watchbook.sources.sitemaps.card import card
 from watchbook.sources.sitemaps.models import Status
 from watchbook.sources.sitemaps.tests.desk import START, make_change, make_monitor
@@ -41,3 +42,23 @@ class TestCard:
         assert card(asked).badge.tone == "bad"
         Alert.objects.create(key="x", live_slot="x", level="P0", source="sitemaps", title="x")
         assert card(asked).badge.text == "P0"
+
+
+class TestClip:
+    def test_a_change_is_filed_with_its_urls_and_where_it_comes_from(self, desk, alice):
+        monitor, record = desk
+        made = find_clip("sitemap_change", str(record.pk), alice)
+        assert made.title == "Example Shop: +2 −1 ~1"
+        assert "<li>− https://www.example.com/sale</li>" in made.html
+        assert (made.source_link, made.source_at) == (monitor.sitemap_url, record.created_at)
+
+    def test_nobody_else_can_file_it(self, desk, bob):
+        assert find_clip("sitemap_change", str(desk[1].pk), bob) is None
+
+    @pytest.mark.parametrize(("kind", "object_id"), [("sitemap_change", "nonsense"), ("other", "x")])
+    def test_what_is_not_there_is_not_filed(self, alice, kind, object_id):
+        assert find_clip(kind, object_id, alice) is None
+
+    def test_hostile_urls_are_text(self, alice):
+        record = make_change(make_monitor(alice), START, added=["https://www.example.com/<script>"])
+        assert "<script>" not in find_clip("sitemap_change", str(record.pk), alice).html

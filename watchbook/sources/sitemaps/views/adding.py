@@ -63,10 +63,7 @@ def _typed(request: HttpRequest) -> Any:
     """What was typed; a sitemap chosen from those that the site names stands for the site's own address."""
     typed = request.POST.copy()
     if typed.get("chosen") and typed.get("offered_for") == typed.get("sitemap_url"):
-        typed["sitemap_url"] = typed["chosen"]
-    if not typed.get("name", "").strip() and typed.get("sitemap_url"):
-        address = typed["sitemap_url"].strip()
-        typed["name"] = name_of(address if "://" in address else f"https://{address}")
+        typed["sitemap_url"] = str(typed["chosen"])
     return typed
 
 
@@ -80,6 +77,8 @@ def _look(request: HttpRequest, form: MonitorForm) -> dict[str, Any]:
         return {"offered": site.sitemaps}
     except (WrongMonitor, *CANNOT_READ) as error:
         return _complain(request, form, error)
+    if not form["name"].value():
+        form.data["name"] = name_of(look.url)  # type: ignore[index]
     return _found(request, look)
 
 

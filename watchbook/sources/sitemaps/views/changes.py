@@ -18,7 +18,6 @@ from watchbook.core.notify.models import Delivery
 from watchbook.core.ui.paging import keyset
 from watchbook.sources.sitemaps.compare import Rename, pair_renames
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask
-from watchbook.sources.sitemaps.records import READ_WHOLE
 from watchbook.sources.sitemaps.views import downloads
 from watchbook.sources.sitemaps.views.found import (
     ADDED,
@@ -102,7 +101,6 @@ class Shown:
 def detail(record: ChangeRecord, found: Found, wanted: Wanted | None = None) -> dict[str, Any]:
     """One change as both its own page and the page of its monitor show it."""
     counts = counts_of(record)
-    parts = record.new_snapshot.parts
     return {
         "record": record,
         "wanted": wanted or Wanted(),
@@ -110,8 +108,7 @@ def detail(record: ChangeRecord, found: Found, wanted: Wanted | None = None) -> 
         "shown": [_shown(item) for item in found.items],
         "counts": counts,
         "kinds": _kinds(counts),
-        "parts": len(parts),
-        "parts_read": sum(part["outcome"] in READ_WHOLE for part in parts),
+        "part_count": len(record.new_snapshot.parts),
         "is_confirmed": any(note["code"] == "confirmed_in_2_checks" for note in record.notes),
         "restamp": record.extras.get("restamp"),
         "deliveries": list(deliveries_of(record)),

@@ -20,6 +20,7 @@ from watchbook.sources.sitemaps.store.lists import MARKS, snapshot_lists
 
 ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
 KINDS = (ADDED, REMOVED, MODIFIED, NOISE)
+SIGNS = {ADDED: "+", REMOVED: "−", MODIFIED: "~", NOISE: "~"}
 SHOWN = 200
 # Entries that one search looks at; a longer list is searched on from there, or in its download.
 SCANNED = 200_000
@@ -84,6 +85,12 @@ def counts_of(record: ChangeRecord) -> dict[str, int]:
         MODIFIED: told,
         NOISE: record.noisy_count,
     }
+
+
+def counts_text(record: ChangeRecord) -> str:
+    """+412 −9 ~38; empty when it is noise only."""
+    counts = counts_of(record)
+    return " ".join(f"{SIGNS[kind]}{counts[kind]:,}" for kind in (ADDED, REMOVED, MODIFIED) if counts[kind])
 
 
 def find(record: ChangeRecord, wanted: Wanted, limit: int = SHOWN) -> Found:

@@ -9,17 +9,18 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from watchbook.core.ui import moments
 from watchbook.core.ui.charts import Chart, Note, steps
 from watchbook.core.ui.charts.frame import runs
-from watchbook.core.ui.charts.record import Value
+from watchbook.core.ui.charts.record import Value, shown
 from watchbook.sources.sitemaps.compare.guard import LEAST_REMOVED
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapCheck
 from watchbook.sources.sitemaps.views.days import Days
 from watchbook.sources.sitemaps.views.words import FAILED
 
-DAYS, FEWEST_DAYS, WEEK = 60, 7, 7
+DAYS, WEEK = 60, 7
 NOTED = 2
 READ = (Health.OK, Health.DEGRADED)
 
@@ -65,7 +66,9 @@ class History:
     # Spans of days that are hatched, and whether checks failed in them.
     silent: list[tuple[date, date]] = field(default_factory=list)
     has_failures: bool = False
-    days_shown: int = 0
+    # What the chart covers, and what a phone shows of it.
+    period: str = ""
+    short_period: str = ""
 
 
 def history(monitor: MonitorTask, now: datetime) -> History:
@@ -76,17 +79,21 @@ def history(monitor: MonitorTask, now: datetime) -> History:
     if first is None:
         return History(None, week)
     # A young monitor shows its own days, not two months of hatching; a day that was not looked at yet is not shown.
-    start = max(0, min(first, len(days) - FEWEST_DAYS))
     end = len(days) if days[-1].checks else len(days) - 1
-    kept, places = days[start:end], axis.days[start:end]
-    silent = runs([day.close is None and place + start >= first for place, day in enumerate(kept)])
+    kept, places = days[first:end], axis.days[first:end]
+    silent = runs([day.close is None for day in kept])
     return History(
-        _chart(places, kept, _notes(monitor, axis, start)),
+        _chart(places, kept, _notes(monitor, axis, first)),
         week,
         [(places[begin], places[last]) for begin, last in silent],
         any(day.failed for begin, last in silent for day in kept[begin : last + 1]),
-        len(kept),
+        _period(len(kept)),
+        _period(shown("s", len(kept))),
     )
+
+
+def _period(count: int) -> str:
+    return ngettext("%(n)s day, daily close", "%(n)s days, daily close", count) % {"n": count}
 
 
 def _days(monitor: MonitorTask, axis: Days) -> list[Day]:

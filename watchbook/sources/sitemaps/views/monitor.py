@@ -26,6 +26,7 @@ SPANS_NAMED = 3
 
 @require_GET
 def monitor(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
+    run = live_run(monitor_id)
     found = own_monitor(request, monitor_id)
     now = clock.now()
     past = history(found, now)
@@ -33,7 +34,7 @@ def monitor(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     record = _chosen(found, request.GET.get("change", ""))
     context = {
         **head(found),
-        "run": live_run(found),
+        "run": run,
         "now": now,
         "history": past,
         "silent": _silent(past),
@@ -68,7 +69,7 @@ def live(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     found = own_monitor(request, monitor_id)
     if not getattr(request, "htmx", False):
         return redirect("sitemaps:monitor", found.pk)
-    run = live_run(found)
+    run = live_run(monitor_id)
     answer = render(request, "sitemaps/_work.html", {"monitor": found, "run": run, "now": clock.now()})
     if run is None:
         answer.headers["HX-Refresh"] = "true"

@@ -47,11 +47,11 @@ def own_snapshot(request: HttpRequest, snapshot_id: UUID) -> SitemapSnapshot:
     return get_object_or_404(rows.select_related("monitor_task"), pk=snapshot_id)
 
 
-def live_run(monitor: MonitorTask) -> JobRun | None:
-    """The check of this monitor that waits or runs now."""
+def live_run(monitor_id: UUID) -> JobRun | None:
+    """The check of this monitor that waits or runs now. Ask before the monitor is read: a check may end between."""
     waiting = JobRun.objects.live().filter(name=CHECK_JOB)
     # A run that the schedule or a person asked for names the monitor in its key; one of a command in its arguments.
-    mine = waiting.filter(Q(key__startswith=f"{CHECK_JOB}:{monitor.pk}@") | Q(args__monitor_id=str(monitor.pk)))
+    mine = waiting.filter(Q(key__startswith=f"{CHECK_JOB}:{monitor_id}@") | Q(args__monitor_id=str(monitor_id)))
     return mine.order_by("-state", "pk").first()
 
 

@@ -59,7 +59,9 @@ class Honesty:
 def parts(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     found = own_monitor(request, monitor_id)
     rows = SitemapPart.objects.filter(monitor_task=found)
-    snapshot = SitemapSnapshot.objects.filter(pk=found.current_snapshot_id).first()
+    snapshot = (
+        SitemapSnapshot.objects.filter(pk=found.current_snapshot_id).first() if found.current_snapshot_id else None
+    )
     context = {
         **head(found),
         "tab": "parts",

@@ -1,0 +1,57 @@
+"""Walks from link to link, as far as links lead and not further than it is told."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
+
+from tests.browser.driver import Visitor
+
+LINKS = """() => [...document.querySelectorAll("a[href]")].map((link) =>
+  [link.href, link.hasAttribute("download")])"""
+_VARIABLE = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*)(?=/|$)")
+PER_SHAPE = 2
+
+
+@dataclass(frozen=True)
+class Link:
+    path: str
+    is_download: bool = False
+
+    @property
+    def shape(self) -> str:
+        """Pages of one kind have one shape: a thousand monitors are not a thousand different pages."""
+        parts = urlsplit(self.path)
+        names = ",".join(sorted({name for name, _ in parse_qsl(parts.query)}))
+        return _VARIABLE.sub("/*", parts.path) + (f"?{names}" if names else "")
+
+
+def crawl(person: Visitor, *, look: Callable[[Link, int], None], most: int, start: str = "/") -> list[Link]:
+    """Opens what can be reached and calls `look` with each and its status. Gives what was opened."""
+    seen: set[str] = set()
+    shapes: Counter[str] = Counter()
+    queue, opened = [Link(start)], []
+    while queue and len(opened) < most:
+        link = queue.pop(0)
+        if link.path in seen or shapes[link.shape] >= PER_SHAPE:
+            continue
+        seen.add(link.path)
+        shapes[link.shape] += 1
+        opened.append(link)
+        if link.is_download:
+            look(link, person.context.request.get(person.url + link.path).status)
+            continue
+        look(link, person.go(link.path).status)
+        queue += [found for found in _links(person) if found.path not in seen]
+    return opened
+
+
+def _links(person: Visitor) -> Iterator[Link]:
+    here = person.page.url
+    for address, is_download in person.page.evaluate(LINKS):
+        whole, _ = urldefrag(urljoin(here, address))
+        if whole.startswith(person.url + "/"):
+            yield Link(whole.removeprefix(person.url), is_download)

@@ -1,0 +1,118 @@
+"""What is looked at on any page: width, labels, headings, contrast, words of the wrong language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from playwright.sync_api import Page
+
+WIDTHS = (320, 390, 1280)
+# WCAG 2.2 AA; the browser rounds what it blends, so a hair below is still a pass.
+LEAST_CONTRAST, LEAST_CONTRAST_LARGE = 4.5, 3.0
+
+UNLABELLED = """() => {
+  const shown = (node) => node.checkVisibility({ visibilityProperty: true });
+  const named = (node) => (node.labels && [...node.labels].some((label) => label.textContent.trim()))
+    || node.getAttribute("aria-label")?.trim() || node.getAttribute("aria-labelledby")
+    || (node.matches("button, a, summary") && (node.textContent.trim() || node.title));
+  return [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, summary, a[href]")]
+    .filter((node) => shown(node) && !named(node)).map((node) => node.outerHTML.slice(0, 200));
+}"""
+
+HEADINGS = """() => [...document.querySelectorAll("h1, h2, h3, h4")].filter((node) => node.checkVisibility())
+  .map((node) => Number(node.localName[1]))"""
+
+# Colours are drawn onto a canvas, because a computed style may be in any notation.
+PALE = """([least, leastLarge]) => {
+  const paint = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const over = (colours) => {
+    paint.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { paint.fillStyle = colour; paint.fillRect(0, 0, 1, 1); }
+    return [...paint.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const known = new Map();
+  const ratio = (ink, grounds) => {
+    const key = [ink, ...grounds].join("|");
+    if (!known.has(key)) {
+      const [a, b] = [light(over([...grounds, ink])), light(over(grounds))];
+      known.set(key, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05));
+    }
+    return known.get(key);
+  };
+  const found = new Map();
+  for (const node of document.querySelectorAll("body *")) {
+    if (![...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim())) continue;
+    if (!node.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    if (node.closest("svg, .sr, [disabled], [aria-disabled=true], option")) continue;
+    const style = getComputedStyle(node);
+    const grounds = [];
+    for (let up = node; up; up = up.parentElement) grounds.unshift(getComputedStyle(up).backgroundColor);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    const value = ratio(style.color, ["white", ...grounds]);
+    if (value + 0.02 < (large ? leastLarge : least)) {
+      const who = `${node.localName}.${node.className} ${style.color}`;
+      if (!found.has(who)) found.set(who, `${value.toFixed(2)} ${who} ${node.textContent.trim().slice(0, 40)}`);
+    }
+  }
+  return [...found.values()];
+}"""
+
+# Texts that are ours: not what people typed, what a source wrote, or what a program is called.
+OWN_TEXTS = """() => {
+  const data = "code, kbd, pre, .mono, .url, time, [lang=en], .brand, svg title, .page-foot, [data-text=source]";
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = new Set();
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || parent.closest(data) || parent.closest("script, style, option")) continue;
+    texts.add(node.data.trim().replace(/\\s+/g, " "));
+  }
+  for (const node of document.querySelectorAll("[aria-label], [placeholder], [title]"))
+    if (!node.closest("code, .mono, .url, time, option"))
+      for (const name of ["aria-label", "placeholder", "title"])
+        if (node.hasAttribute(name)) texts.add(node.getAttribute(name).trim());
+  return [...texts];
+}"""
+
+_LATIN = re.compile(r"[A-Za-z][A-Za-z'’]+")
+
+
+def sideways(page: Page) -> Iterator[str]:
+    height = (page.viewport_size or {"height": 900})["height"]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": height})
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if wider > 0:
+            yield f"scrolls sideways by {wider} px at {width} px"
+
+
+def unlabelled(page: Page) -> Iterator[str]:
+    for markup in page.evaluate(UNLABELLED):
+        yield f"has no label: {markup}"
+
+
+def odd_headings(page: Page) -> Iterator[str]:
+    levels: list[int] = page.evaluate(HEADINGS)
+    if levels.count(1) != 1:
+        yield f"has {levels.count(1)} main headings"
+    if any(after > before + 1 for before, after in zip(levels, levels[1:], strict=False)):
+        yield f"skips a level of headings: {levels}"
+
+
+def pale(page: Page) -> Iterator[str]:
+    for text in page.evaluate(PALE, [LEAST_CONTRAST, LEAST_CONTRAST_LARGE]):
+        yield f"is too pale: {text}"
+
+
+def english_left(page: Page, *, data: re.Pattern[str]) -> Iterator[str]:
+    """On a Chinese page: texts of ours that still hold English words. A heuristic, so it knows what is data."""
+    for text in page.evaluate(OWN_TEXTS):
+        words = _LATIN.findall(data.sub(" ", text))
+        if words:
+            yield f"is not translated: {text[:120]}"

@@ -1,0 +1,108 @@
+"""`python -m tests.browser.look DIR`: pictures of every page of a filled desk, for people who look at them.
+
+Each page in two widths, two themes and two languages, named page-width-theme-language.png. `--only` takes a pattern of
+page names, `--pictures` writes the two pictures of the README instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tests.browser.crawl import Link, crawl
+from tests.browser.driver import Visitor, started
+from tests.browser.fill import NAMES
+from tests.browser.world import MEMBER, OPERATOR, Desk, World
+from watchbook.base.testing import servers
+
+DAYS = 30
+MOST_PAGES = 150
+WIDTHS, THEMES, LANGUAGES = (1280, 390), ("light", "dark"), ("en-GB", "zh-CN")
+# Not reached by any link, because a person types there.
+TYPED = ("/search/?q=lantern", "/search/?q=元宵", "/search/?q=dromedary", "/nowhere/")
+OUTSIDE = ("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")
+
+
+def signed_in(browser: Browser, desk: Desk, email: str) -> dict[str, object]:
+    """The cookies of somebody who has just signed in."""
+    person = Visitor(browser, desk.url)
+    person.sign_in(email)
+    cookies: dict[str, object] = dict(person.context.storage_state())
+    person.close()
+    return cookies
+
+
+def pages_of(browser: Browser, desk: Desk, email: str) -> Iterator[tuple[str, str]]:
+    """Name and path of one page of every kind, and of each monitor."""
+    person = Visitor(browser, desk.url, storage_state=signed_in(browser, desk, email))
+    opened = crawl(person, look=lambda link, status: None, most=MOST_PAGES)
+    names: set[str] = set()
+    for link in (*opened, *map(Link, TYPED)):
+        name = slug(link.shape if link.path not in TYPED else link.path)
+        if not link.is_download and name not in names and not link.path.startswith("/api/openapi"):
+            names.add(name)
+            yield name, link.path
+    person.go("/sitemaps/")
+    for monitor in NAMES:
+        found = person.page.get_by_role("link", name=NAMES[monitor])
+        if found.count():
+            yield f"monitor-{monitor}", str(found.first.get_attribute("href"))
+    person.close()
+
+
+def slug(path: str) -> str:
+    return re.sub(r"[^\w]+", "-", path.replace("*", "x")).strip("-") or "home"
+
+
+def shoot(browser: Browser, desk: Desk, pages: list[tuple[str, str]], folder: Path, **who: object) -> None:
+    for width, theme, language in product(WIDTHS, THEMES, LANGUAGES):
+        person = Visitor(browser, desk.url, width=width, color_scheme=theme, locale=language, **who)
+        for name, path in pages:
+            person.go(path)
+            person.page.screenshot(path=folder / f"{name}-{width}-{theme}-{language[:2]}.png", full_page=True)
+        person.close()
+
+
+def shoot_readme(browser: Browser, desk: Desk, folder: Path) -> None:
+    cookies = signed_in(browser, desk, OPERATOR)
+    for name, language in (("home", "en-GB"), ("home-zh", "zh-CN")):
+        person = Visitor(browser, desk.url, color_scheme="light", locale=language, storage_state=cookies)
+        person.go("/")
+        person.page.screenshot(path=folder / f"{name}.png")
+        person.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Pictures of every page.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="a pattern that the names of the pages must hold")
+    parser.add_argument("--pictures", action="store_true", help="only the two pictures of the README")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        world = World(stack)
+        desk = Desk(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="watchbook-look-"))), world)
+        desk.fill(world, days=DAYS)
+        stack.enter_context(desk.running())
+        browser = stack.enter_context(started(servers.chromium()))
+        if given.pictures:
+            shoot_readme(browser, desk, given.folder)
+            return
+        seen: set[str] = set()
+        for email in (OPERATOR, MEMBER):
+            found = [page for page in pages_of(browser, desk, email) if page[0] not in seen]
+            seen |= {name for name, _ in found}
+            wanted = [page for page in found if re.search(given.only, page[0])]
+            shoot(browser, desk, wanted, given.folder, storage_state=signed_in(browser, desk, email))
+        shoot(browser, desk, [(slug(path), path) for path in OUTSIDE], given.folder)
+
+
+if __name__ == "__main__":
+    main()
