@@ -12,6 +12,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from watchbook.base.testing import servers
 
 KIND = os.environ.get("WATCHBOOK_TEST_DATABASE", "sqlite")
@@ -27,6 +29,20 @@ os.environ["WATCHBOOK_ENV_FILE"] = str(_home / "none.env")
 for _name in NOT_OURS:
     os.environ.pop(_name, None)
 os.environ["DATABASE_URL"] = servers.database_url(KIND, _home)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a second database only what touches a database is run again; the rest cannot come out otherwise."""
+    if os.environ.get("WATCHBOOK_TEST_ONLY_DATABASE") != "on":
+        return
+    touching = [item for item in items if _touches_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not _touches_database(item)])
+    items[:] = touching
+
+
+def _touches_database(item: pytest.Item) -> bool:
+    fixtures = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or item.get_closest_marker("django_db") is not None
 
 
 def pytest_report_header() -> list[str]:

@@ -19,8 +19,8 @@ from typing import IO
 
 from watchbook.sources.sitemaps.parse.lastmod import is_backwards, same_lastmod
 from watchbook.sources.sitemaps.parse.lines import best_of, key_of, read_line
-from watchbook.sources.sitemaps.parse.lists import PartList
-from watchbook.sources.sitemaps.parse.merge import aligned, block_size, blocks_of
+from watchbook.sources.sitemaps.parse.lists import PartList, opened
+from watchbook.sources.sitemaps.parse.merge import aligned, blocks_of
 from watchbook.sources.sitemaps.parse.records import UrlRecord
 
 ADDED, REMOVED, MODIFIED = "added", "removed", "modified"
@@ -157,14 +157,16 @@ def _apart(parts: Sequence[PartList], same: Counter[str]) -> tuple[list[PartList
 
 
 def _walk(old: list[PartList], new: list[PartList], common: list[PartList], recorder: _Recorder) -> None:
-    size = block_size(len(old) + len(new) + len(common))
-    is_news = [part.news for part in old]
-    for lists in aligned(part.blocks(size) for part in (*old, *new, *common)):
-        before, after, both = lists[: len(old)], lists[len(old) : len(old) + len(new)], lists[len(old) + len(new) :]
-        pairs = _pairs(set().union(*before), set().union(*after), both)
-        recorder.news_only = _only_in_news(before, is_news) if pairs and any(is_news) else frozenset()
-        for key in sorted(pairs):
-            recorder.take(key, *pairs[key])
+    news = {number for number, part in enumerate(old) if part.news}
+    with opened([*old, *new, *common]) as lists:
+        for round_ in aligned(lists):
+            before = {number: lines for number, lines in round_.items() if number < len(old)}
+            after = [lines for number, lines in round_.items() if len(old) <= number < len(old) + len(new)]
+            both = [lines for number, lines in round_.items() if number >= len(old) + len(new)]
+            pairs = _pairs(set().union(*before.values()), set().union(*after), both)
+            recorder.news_only = _only_in_news(before, news) if pairs and news else frozenset()
+            for key in sorted(pairs):
+                recorder.take(key, *pairs[key])
 
 
 def _pairs(old: set[bytes], new: set[bytes], both: list[list[bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
@@ -190,10 +192,10 @@ def _best(own: dict[bytes, list[bytes]], also: dict[bytes, list[bytes]], page: b
     return (lines[0] if len(lines) == 1 else best_of(lines)) if lines else b""
 
 
-def _only_in_news(lists: list[list[bytes]], is_news: list[bool]) -> frozenset[bytes]:
-    news = {key_of(line) for lines, flag in zip(lists, is_news, strict=True) if flag for line in lines}
-    other = {key_of(line) for lines, flag in zip(lists, is_news, strict=True) if not flag for line in lines}
-    return frozenset(news - other)
+def _only_in_news(lists: dict[int, list[bytes]], news: set[int]) -> frozenset[bytes]:
+    in_news = {key_of(line) for number in lists.keys() & news for line in lists[number]}
+    elsewhere = {key_of(line) for number in lists.keys() - news for line in lists[number]}
+    return frozenset(in_news - elsewhere)
 
 
 class _Recorder:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from watchbook.sources.sitemaps.parse.lastmod import instant_texts
 from watchbook.sources.sitemaps.parse.lines import read_line, unique
-from watchbook.sources.sitemaps.parse.lists import PartList
-from watchbook.sources.sitemaps.parse.merge import aligned, block_size, join_sorted
+from watchbook.sources.sitemaps.parse.lists import PartList, opened
+from watchbook.sources.sitemaps.parse.merge import aligned, join_sorted
 from watchbook.sources.sitemaps.parse.records import UrlRecord
 
 
@@ -42,5 +42,6 @@ def union_records(parts: Sequence[PartList]) -> Iterator[UrlRecord]:
 
 
 def _rounds(parts: Sequence[PartList]) -> Iterator[list[bytes]]:
-    size = block_size(len(parts))
-    return map(join_sorted, aligned(part.blocks(size) for part in parts))
+    with opened(parts) as lists:
+        for round_ in aligned(lists):
+            yield join_sorted(round_.values())

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import BytesIO
+from io import SEEK_END, BufferedReader, BytesIO
 from pathlib import Path
+from shutil import copyfileobj
 from typing import IO, BinaryIO, cast
 
 from watchbook.sources.sitemaps.parse.lines import read_line, unique
-from watchbook.sources.sitemaps.parse.merge import aligned, block_size, blocks_of, join_sorted
+from watchbook.sources.sitemaps.parse.merge import Readable, aligned, block_size, blocks_of, join_sorted
 from watchbook.sources.sitemaps.parse.records import UrlRecord
 
 RUN_BYTES = 24_000_000
+_FEW = 8
 _LINES_PER_WRITE = 10_000
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -50,6 +53,58 @@ class PartList:
     def records(self) -> Iterator[UrlRecord]:
         for block in self.blocks():
             yield from map(read_line, block)
+
+
+@contextmanager
+def opened(parts: Sequence[PartList]) -> Iterator[list[Iterator[list[bytes]]]]:
+    """Many lists open side by side, without as many files or unpackers: each of those holds megabytes."""
+    size = block_size(len(parts))
+    if len(parts) <= _FEW:
+        yield [part.blocks(size) for part in parts]
+        return
+    with tempfile.TemporaryFile() as spool:
+        yield [blocks_of(_frugal(part, spool), size) for part in parts]
+
+
+def _frugal(part: PartList, spool: IO[bytes]) -> Readable:
+    if isinstance(part.source, bytes) and not part.source.startswith(_ZSTD):
+        return BytesIO(part.source)
+    with part.open() as file:
+        if isinstance(part.source, Path) and isinstance(file, BufferedReader):
+            return _Reopened(part.source)
+        start = spool.seek(0, SEEK_END)
+        copyfileobj(file, spool, 262_144)
+        spool.flush()
+        return _Slice(spool.fileno(), start, spool.tell())
+
+
+class _Reopened:
+    """A plain file that is open only while it is read from."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+
+    def read(self, size: int, /) -> bytes:
+        with self._path.open("rb") as file:
+            file.seek(self._at)
+            data = file.read(size)
+        self._at += len(data)
+        return data
+
+
+class _Slice:
+    """One of many lists in one file."""
+
+    def __init__(self, file: int, start: int, end: int) -> None:
+        self._file = file
+        self._at = start
+        self._end = end
+
+    def read(self, size: int, /) -> bytes:
+        data = os.pread(self._file, min(size, self._end - self._at), self._at)
+        self._at += len(data)
+        return data
 
 
 class ListWriter:
@@ -112,7 +167,7 @@ class ListWriter:
         size = block_size(len(self._runs))
         lists = [*(blocks_of(run, size) for run in self._runs), iter([self._lines] if self._lines else [])]
         for round_ in aligned(lists):
-            yield unique(join_sorted(round_))
+            yield unique(join_sorted(round_.values()))
 
 
 def _in_pieces(lines: list[bytes]) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 from watchbook.sources.sitemaps.parse.lines import key_of
@@ -13,7 +14,7 @@ OPEN_BYTES = 8_000_000
 
 def block_size(lists: int) -> int:
     """Bytes to read at a time when so many lists are open together."""
-    return max(16_384, min(262_144, OPEN_BYTES // max(1, lists)))
+    return max(8_192, min(262_144, OPEN_BYTES // max(1, lists)))
 
 
 class Readable(Protocol):
@@ -38,49 +39,66 @@ class _Walk:
         self._blocks = blocks
         self._lines: list[bytes] = []
         self._at = 0
-        self.ended = False
+        self._ended = False
+        self.first: bytes | None = None
+        """The next page, None at the end."""
+        self.last: bytes | None = None
+        """The last page at hand, which may stand in the next block too; None when no block is left."""
+        self.fill()
 
     def fill(self) -> None:
         """Have two different pages at hand, so that the last one can wait for its equals in other lists."""
-        while not self.ended and not self._has_two():
+        while not self._ended and not self._has_two():
             block = next(self._blocks, None)
             if block is None:
-                self.ended = True
+                self._ended = True
             else:
                 self._lines = self._lines[self._at :] + block
                 self._at = 0
+        self.first = key_of(self._lines[self._at]) if self._at < len(self._lines) else None
+        self.last = None if self._ended else key_of(self._lines[-1])
 
     def _has_two(self) -> bool:
         return len(self._lines) - self._at > 1 and key_of(self._lines[self._at]) != key_of(self._lines[-1])
-
-    @property
-    def last_key(self) -> bytes:
-        return key_of(self._lines[-1])
 
     def take_below(self, key: bytes | None) -> list[bytes]:
         stop = len(self._lines) if key is None else bisect_left(self._lines, key + b"\t", self._at)
         taken = self._lines[self._at : stop]
         self._at = stop
+        self.fill()
         return taken
 
 
-def aligned(lists: Iterable[Iterator[list[bytes]]]) -> Iterator[list[list[bytes]]]:
-    """Every round gives, per list, all its lines of one range of URLs; the ranges follow each other."""
+def aligned(lists: Iterable[Iterator[list[bytes]]]) -> Iterator[dict[int, list[bytes]]]:
+    """Every round gives, by the number of the list, all lines of one range of URLs; the ranges follow each other.
+
+    A round touches only lists that have something in its range: there may be thousands.
+    """
     walks = [_Walk(blocks) for blocks in lists]
-    while True:
-        for walk in walks:
-            walk.fill()
-        pivot = min((walk.last_key for walk in walks if not walk.ended), default=None)
-        taken = [walk.take_below(pivot) for walk in walks]
-        if any(taken):
-            yield taken
-        elif pivot is not None:
+    firsts = [(walk.first, number) for number, walk in enumerate(walks) if walk.first is not None]
+    lasts = [(walk.last, number) for number, walk in enumerate(walks) if walk.last is not None]
+    heapify(firsts)
+    heapify(lasts)
+    while firsts:
+        pivot = lasts[0][0] if lasts else None
+        taken: dict[int, list[bytes]] = {}
+        while firsts and (pivot is None or firsts[0][0] < pivot):
+            number = heappop(firsts)[1]
+            taken[number] = walks[number].take_below(pivot)
+        if not all(taken.values()) or not taken:
             raise ValueError("a list is not sorted")
-        if pivot is None:
-            return
+        yield taken
+        for number in taken:
+            if (first := walks[number].first) is not None:
+                heappush(firsts, (first, number))
+        # Only a list that was read on has a new last page.
+        while lasts and walks[lasts[0][1]].last != lasts[0][0]:
+            number = heappop(lasts)[1]
+            if (last := walks[number].last) is not None:
+                heappush(lasts, (last, number))
 
 
-def join_sorted(lists: list[list[bytes]]) -> list[bytes]:
+def join_sorted(lists: Iterable[list[bytes]]) -> list[bytes]:
     """One sorted list of several. Sorting joined runs is a merge in C; heapq would ask Python for every line."""
     filled = [lines for lines in lists if lines]
     if len(filled) < 2:

@@ -100,9 +100,9 @@ def test_walking_side_by_side_keeps_every_page_together(lists_, size):
     lines = [[write_line(f"{page:03}") for page in pages] for pages in lists_]
     blocks = [iter([each[at : at + size] for at in range(0, len(each), size)]) for each in lines]
     rounds = list(aligned(blocks))
-    met = [line for round_ in rounds for line in join_sorted(round_)]
+    met = [line for round_ in rounds for line in join_sorted(round_.values())]
     assert met == sorted(line for each in lines for line in each)
-    seen_in = [{key_of(line) for part in round_ for line in part} for round_ in rounds]
+    seen_in = [{key_of(line) for part in round_.values() for line in part} for round_ in rounds]
     assert sum(map(len, seen_in)) == len(set().union(*seen_in))
 
 
