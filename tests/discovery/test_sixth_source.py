@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 FILES = {
     "__init__.py": '"""Tides: a made-up source."""\n',
-    "source.py": '''
+    "source.py": """
 from watchbook.core.registry import Job, SearchKind, Source
 from watchbook.core.schedule import every
 
@@ -28,8 +28,8 @@ SOURCE = Source(
     jobs=(Job(name="tides.read", run="watchbook.sources.tides.jobs:read_tides", schedule=every(hours=6)),),
     search_kinds=(SearchKind("tide", "Tides"),),
 )
-''',
-    "models.py": '''
+""",
+    "models.py": """
 from django.db import models
 
 
@@ -38,8 +38,8 @@ class Tide(models.Model):
 
     class Meta:
         db_table = "tides"
-''',
-    "jobs.py": '''
+""",
+    "jobs.py": """
 from watchbook.core.jobs.context import Outcome
 from watchbook.sources.tides.models import Tide
 
@@ -48,15 +48,15 @@ def read_tides(ctx):
     with ctx.writing():
         Tide.objects.create(harbour="Example Harbour")
     return Outcome("done", {"tides": Tide.objects.count()})
-''',
-    "urls.py": '''
+""",
+    "urls.py": """
 from django.http import HttpResponse
 from django.urls import path
 
 app_name = "tides"
 urlpatterns = [path("", lambda request: HttpResponse("tides"), name="list")]
-''',
-    "api.py": '''
+""",
+    "api.py": """
 from ninja import Router
 
 router = Router()
@@ -65,7 +65,7 @@ router = Router()
 @router.get("/harbours")
 def harbours(request):
     return {"items": [], "next": None}
-''',
+""",
     "cli.py": '''
 import click
 
@@ -162,8 +162,22 @@ def test_a_new_folder_is_found_by_menu_addresses_jobs_search_api_and_commands(co
 
 def test_the_import_contracts_hold_for_it_without_an_edit(copy):
     linter = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([str(linter), "--no-cache"], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [str(linter), "--no-cache"],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout
     (copy / "watchbook/sources/tides/store.py").write_text("import watchbook.sources.sitemaps.models\n")
-    done = subprocess.run([str(linter), "--no-cache"], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [str(linter), "--no-cache"],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert "Neighbours never import each other BROKEN" in done.stdout

@@ -31,6 +31,13 @@ JOBS = (
         schedule=every(minutes=1),
     ),
     Job(
+        name="search.rebuild",
+        title="Rebuild the word index",
+        run="watchbook.core.search.jobs:rebuild_index",
+        queue="maintenance_queue",
+        lease_seconds=600,
+    ),
+    Job(
         name="jobs.clean",
         title="Forget old runs",
         run="watchbook.core.jobs.cleaning:clean_old_runs",

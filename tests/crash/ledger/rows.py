@@ -20,6 +20,8 @@ from watchbook.core.stream.models import StreamEntry
 from watchbook.sources.sitemaps.models import ChangeRecord, NotificationLog, SitemapCheck, SitemapSnapshot
 
 GRACE = timedelta(seconds=10)
+# A check whose workers were killed three times, or whose database went away. The sites themselves never fail.
+BROKEN_OFF = ("", "crashed", "unexpected")
 
 
 def check_rows(archives: Sequence[Archive], findings: Findings) -> None:
@@ -64,6 +66,8 @@ def _check_slots(archives: Sequence[Archive], findings: Findings) -> None:
         effects = SitemapCheck.objects.filter(monitor_task=archive.monitor).count()
         if effects > runs:
             findings.doubled.append(f"{archive.name}: {effects} checks took effect in {runs} slots")
+    odd = SitemapCheck.objects.exclude(error_code__in=BROKEN_OFF).values("error_code").annotate(n=Count("pk"))
+    findings.wrong += [f"{row['n']} checks failed: {row['error_code']}" for row in odd]
 
 
 def _check_ends(findings: Findings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import os
 import time
 
 from tests.crash.crew import until
@@ -36,7 +35,6 @@ def visit(stage: Stage, point: str, nth: int) -> None:
     if role is None:
         return  # reported as missed
     scene = f"{point}:{nth}"
-    T0 = time.monotonic()
     process = _dying(stage, point, nth, stage.carrier.beat if role == "beat" else stage.carrier.worker)
     has_died = _stir_until_dead(stage, process)
     if role == "beat":
@@ -51,33 +49,19 @@ def visit(stage: Stage, point: str, nth: int) -> None:
         return
     stage.result.visited += [point] if point not in stage.result.visited else []
     stage.result.crashes += 1
-    if os.environ.get("CRASH_PROFILE"):
-        stage.say(f"{scene} dead after {time.monotonic() - T0:.1f}")
     if not stage.is_quick:
         # The quick one lets the next dying process do the recovery, and settles once at the end.
-        T1 = time.monotonic()
         stage.settle(scene)
-        if os.environ.get("CRASH_PROFILE"):
-            stage.say(f"{scene} settled after {time.monotonic() - T1:.1f}")
 
 
 def _dying(stage: Stage, point: str, nth: int, role: str) -> Process:
-    plan = f"{point}:{nth}"
     if point == TAKEN_BACK:
         _leave_something_to_take_back(stage)
-    elif role == "beat":
+    elif reached_by(point) == "beat":
         pause_ticks(False)
-    if role == "beat":
-        # Alone, so that it and not its twin meets the slots and the dead workers' runs.
-        stage.crew.kill_role("beat")
-        return stage.crew.start("beat", plan)
-    if stage.carrier.is_embedded:
-        if reached_by(point) == "beat" and point != TAKEN_BACK:
-            pause_ticks(False)
-        stage.crew.kill_role("web")
-        return stage.crew.start("web", plan)
-    stage.crew.kill_role("worker", 1)
-    return stage.crew.start("worker", plan)
+    # A worker may have a colleague. Who ticks is alone, so that it and not its twin meets the slots and the dead.
+    stage.crew.kill_role(role, 1 if role == "worker" else None)
+    return stage.crew.start(role, f"{point}:{nth}")
 
 
 def _leave_something_to_take_back(stage: Stage) -> None:

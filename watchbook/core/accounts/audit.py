@@ -14,7 +14,7 @@ from watchbook.base.text import cut
 from watchbook.core.accounts.addresses import LONGEST
 from watchbook.core.accounts.models import AuditEvent
 
-# What people read; an event of another room shows its own name.
+# What people read; an event that is not named here shows its own name.
 TITLES: dict[str, str | Promise] = {
     "account.signed_up": _("Signed up"),
     "account.added": _("Account added"),
@@ -23,8 +23,19 @@ TITLES: dict[str, str | Promise] = {
     "account.role": _("Role changed"),
     "account.enabled": _("Account enabled"),
     "account.disabled": _("Account disabled"),
+    "channel.added": _("Channel added"),
+    "channel.changed": _("Channel changed"),
+    "channel.removed": _("Channel removed"),
+    "channel.resubscribed": _("Receiver subscribed again"),
+    "channel.secret_rotated": _("New signing secret made"),
+    "channel.unsubscribed": _("Receiver unsubscribed"),
+    "delivery.replayed": _("Notice sent again"),
     "email.changed": _("E-mail changed"),
     "export.made": _("Data exported"),
+    "job.paused": _("Schedule paused"),
+    "job.resumed": _("Schedule resumed"),
+    "job.started": _("Job started"),
+    "job.stopped": _("Job cancelled"),
     "login.failed": _("Sign-in failed"),
     "login.ok": _("Signed in"),
     "logout": _("Signed out"),

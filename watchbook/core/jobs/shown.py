@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext, pgettext_lazy
 
 from watchbook.base.logs import redact
 from watchbook.core import registry
@@ -21,6 +22,18 @@ SLOW_FACTOR = 5
 SLOW_FROM_SECONDS = 60
 # A run that reports these two has a bar; every other figure is a count.
 BAR = ("done", "total")
+# What jobs count and say, for the translators. A job may use other words; they are shown as they are.
+WORDS = (
+    pgettext_lazy("figure", "added"), pgettext_lazy("figure", "blobs"), pgettext_lazy("figure", "broken off"),
+    pgettext_lazy("figure", "bytes"), pgettext_lazy("figure", "changed"), pgettext_lazy("figure", "degraded"),
+    pgettext_lazy("figure", "documents"), pgettext_lazy("figure", "enqueued"), pgettext_lazy("figure", "failed"),
+    pgettext_lazy("figure", "modified"), pgettext_lazy("figure", "name"), pgettext_lazy("figure", "parts"),
+    pgettext_lazy("figure", "removed"), pgettext_lazy("figure", "requests"), pgettext_lazy("figure", "result"),
+    pgettext_lazy("figure", "retried"), pgettext_lazy("figure", "rows"), pgettext_lazy("figure", "sent"),
+    pgettext_lazy("figure", "skipped"), pgettext_lazy("figure", "step"), pgettext_lazy("figure", "suspect"),
+    pgettext_lazy("figure", "told"), pgettext_lazy("figure", "unchanged"), pgettext_lazy("figure", "urls"),
+    pgettext_lazy("figure", "verified"),
+)  # fmt: skip
 
 
 class ShownRun:
@@ -85,6 +98,11 @@ class ShownRun:
     def figures(self) -> list[tuple[str, str]]:
         """(what, how many) of everything that the run counts."""
         return [(what, _shown(count)) for what, count in figures(self.run)]
+
+    @property
+    def counts(self) -> list[tuple[str, str]]:
+        """The same as they stand in a line: 12 sent, and of what is a word the word alone."""
+        return [_spoken(what, count) for what, count in figures(self.run)]
 
     @property
     def figures_short(self) -> list[tuple[str, str]]:
@@ -162,18 +180,22 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
         if name in BAR and "total" in run.progress:
             continue
         if isinstance(value, int | float | str) and not isinstance(value, bool):
-            yield _(name.replace("_", " ")), value if not isinstance(value, str) else redact.line(value, length=200)
+            yield pgettext("figure", name.replace("_", " ")), value if not isinstance(value, str) else redact.line(value, length=200)
     if run.http_request_count:
-        yield _("requests"), run.http_request_count
+        yield pgettext("figure", "requests"), run.http_request_count
 
 
 def short(counted: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
     """The first two that are not nothing."""
-    return [(what, _shown(count)) for what, count in counted if count][:2]
+    return [_spoken(what, count) for what, count in counted if count][:2]
+
+
+def _spoken(what: str, count: Any) -> tuple[str, str]:
+    return ("" if isinstance(count, str) else what, _shown(count))
 
 
 def _shown(count: Any) -> str:
-    return count if isinstance(count, str) else number_text(count)
+    return pgettext("figure", count) if isinstance(count, str) else number_text(count)
 
 
 def seconds_until(run: JobRun, now: datetime) -> float | None:

@@ -18,6 +18,7 @@ from watchbook.base import clock
 from watchbook.core.jobs import liveness
 from watchbook.core.jobs.models import JobRun, State, Worker
 from watchbook.core.ops import options
+from watchbook.core.ui.moments import size_text
 
 STUCK_AFTER = timedelta(seconds=60)
 
@@ -120,7 +121,7 @@ def stuck_queues(now: datetime) -> dict[str, datetime]:
 
 def disk() -> Check:
     usage = disk_usage()
-    facts = {"percent": round(usage.percent), "free": f"{usage.free / 1e9:,.1f} GB"}
+    facts = {"percent": round(usage.percent), "free": size_text(usage.free)}
     if usage.percent > options.DISK_PERCENT.value:
         return Check("disk", False, _("The disk is %(percent)s %% full, %(free)s are left. Make room.") % facts)
     return Check("disk", True, _("The disk is %(percent)s %% full, %(free)s are left.") % facts)

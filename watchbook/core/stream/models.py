@@ -55,6 +55,16 @@ class StreamEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.source} {self.kind} {self.object_id}"
 
+    @property
+    def counts(self) -> tuple[int, int, int] | None:
+        """Added, removed, modified, when the entry has such figures."""
+        data = self.data if isinstance(self.data, dict) else {}
+        found = [data.get(name) for name in ("added", "removed", "modified")]
+        if not any(isinstance(count, int) for count in found):
+            return None
+        added, removed, modified = (count if isinstance(count, int) else 0 for count in found)
+        return added, removed, modified
+
 
 class StreamFeed(models.Model):
     """A revocable address for feed readers: a token that may only read this, and the filters it was made with."""

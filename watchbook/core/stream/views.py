@@ -33,16 +33,6 @@ class Line:
     icon: str
     kind: str
 
-    @property
-    def counts(self) -> tuple[int, int, int] | None:
-        """Added, removed, modified, when the entry has such figures."""
-        data = self.entry.data if isinstance(self.entry.data, dict) else {}
-        found = [data.get(name) for name in ("added", "removed", "modified")]
-        if not any(isinstance(count, int) for count in found):
-            return None
-        added, removed, modified = (count if isinstance(count, int) else 0 for count in found)
-        return added, removed, modified
-
 
 @require_GET
 def stream(request: HttpRequest) -> HttpResponse:

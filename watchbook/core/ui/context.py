@@ -87,16 +87,18 @@ def build_menu(request: HttpRequest) -> list[Entry]:
     for source in registry.sources():
         if source.home_url:
             key = _free_key(source.title, taken)
-            entries.append(_entry(here, gettext(source.title), reverse(source.home_url), source.icon, key, source.slug))
+            # All pages of a system stand under its slug, wherever its menu entry leads.
+            under = f"/{source.slug}/"
+            entries.append(_entry(here, gettext(source.title), reverse(source.home_url), source.icon, key, under))
     if getattr(request.user, "is_staff", False):
-        entries.append(_entry(here, gettext("Operations"), reverse("ops"), "ops", "o"))
+        tabs = [reverse(name) for name in ("alerts", "people", "audit_log")]
+        entries.append(_entry(here, gettext("Operations"), reverse("ops"), "ops", "o", *tabs))
     return entries
 
 
-def _entry(here: str, title: str, url: str, icon: str, key: str, slug: str = "") -> Entry:
-    """All pages of a system stand under its slug, wherever its menu entry leads."""
-    is_current = here.startswith(url) or bool(slug and here.startswith(f"/{slug}/"))
-    return Entry(title, url, icon, key, is_current=is_current, is_page=here == url)
+def _entry(here: str, title: str, url: str, icon: str, key: str, *also: str) -> Entry:
+    """`also` are further places whose pages belong to the entry."""
+    return Entry(title, url, icon, key, is_current=here.startswith((url, *also)), is_page=here == url)
 
 
 def _free_key(title: str, taken: set[str]) -> str:

@@ -41,15 +41,14 @@ def day_text(day: date) -> str:
 
 
 def moment_text(moment: datetime, style: str = "full") -> str:
-    """`short` drops the day when it is today; `date`, `time` and `seconds` show one part."""
+    """`short` and `seconds` drop the day when it is today; `date` and `time` show one part."""
     there = local(moment)
     if style == "date":
         return day_text(there.date())
-    if style == "time" or (style == "short" and there.date() == today()):
-        return f"{there:%H:%M}"
-    if style == "seconds":
-        return f"{there:%H:%M:%S}"
-    return f"{day_text(there.date())} {there:%H:%M}"
+    clock_text = f"{there:%H:%M:%S}" if style == "seconds" else f"{there:%H:%M}"
+    if style == "time" or (style in ("short", "seconds") and there.date() == today()):
+        return clock_text
+    return f"{day_text(there.date())} {clock_text}"
 
 
 def full_text(moment: datetime) -> str:
@@ -97,7 +96,7 @@ def log_heading(day: date) -> str:
 def ago_text(moment: datetime, now: datetime | None = None) -> str:
     """How long ago, or in how long; a second fact beside the time itself."""
     seconds = ((now or clock.now()) - local(moment)).total_seconds()
-    span = span_text(abs(seconds))
+    span = span_text(round(abs(seconds)))
     if abs(seconds) < 1:
         return gettext("now")
     return gettext("%(span)s ago") % {"span": span} if seconds > 0 else gettext("in %(span)s") % {"span": span}

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
@@ -114,7 +114,8 @@ def _facts(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> list[Fac
         (_("%(n)s in error"), state["error"]),
         (_("%(n)s paused"), state["paused"]),
     )
-    monitors = ", ".join(text % {"n": moments.number_text(count)} for text, count in counts if count)
+    comma = pgettext("list", ", ")
+    monitors = comma.join(text % {"n": moments.number_text(count)} for text, count in counts if count)
     return [
         Fact(_("Last run"), _last_run(state, checks)),
         Fact(_("Next run"), when(state["next_at"], "short")),
@@ -126,4 +127,6 @@ def _last_run(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> SafeS
     """When the last check was, and what today's checks have cost."""
     moment = when(state["last_at"], "short")
     today = checks.get(DAYS - 1)
-    return format_html("{}, {}", moment, requests_text(today["requests"])) if today else moment
+    if today is None:
+        return moment
+    return format_html("{}{}{}", moment, pgettext("list", ", "), requests_text(today["requests"]))

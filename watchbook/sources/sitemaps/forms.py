@@ -28,7 +28,7 @@ VALUES = (
 
 class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, channel: Any) -> str:
-        words = f"{channel.name}, {channel.get_channel_type_display()}"
+        words = f"{channel.name} · {channel.get_channel_type_display()}"
         return words if channel.is_active else f"{words} ({gettext('switched off')})"
 
 

@@ -60,7 +60,7 @@ def test_an_open_or_empty_key_file_is_said_clearly(tmp_path):
 
 
 def test_eight_processes_starting_at_once_agree_on_one_key(tmp_path):
-    code = "import sys; from pathlib import Path; from watchbook.base.crypto import secret_file; print(secret_file(Path(sys.argv[1])))"
+    code = "import sys, pathlib, watchbook.base.crypto as c; print(c.secret_file(pathlib.Path(sys.argv[1])))"
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "key")], stdout=subprocess.PIPE, text=True)
         for _ in range(8)

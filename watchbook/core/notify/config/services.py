@@ -8,7 +8,7 @@ for hosts that the operator trusts, by name and port.
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from django.utils.translation import gettext as _
 
@@ -38,6 +38,9 @@ _CLOSED = {
     "batch", "webhook", "webhook_url", "host", "hostname", "proxy", "method",
 }  # fmt: skip
 _SHAPE = re.compile(r"([a-z0-9]{2,20})://([\x21-\x7e]+)", re.IGNORECASE)
+# Apprise reads `a@b@c` and escaped marks otherwise than anybody else, so an authority that leaves a doubt is refused.
+_USER = r"(?:[^@:/?#%\[\];]*(?::[^@:/?#%\[\];]*)?@)?"
+_AUTHORITY = re.compile(rf"{_USER}(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{{1,5}}))?", re.IGNORECASE)
 
 
 def check_service(url: str) -> str:
@@ -65,12 +68,13 @@ def _check_options(url: str) -> None:
 
 
 def _check_host(url: str, default_port: int) -> None:
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port or default_port
-    except ValueError:
-        raise BadConfig("url", _("The address has no valid host name.")) from None
-    if not host or not is_trusted(host, port):
+    rest = url.partition("://")[2]
+    found = _AUTHORITY.fullmatch(re.split("[/?#]", rest, maxsplit=1)[0])
+    # A second @ further on would make Apprise take the path for a password and look for the host behind it.
+    if found is None or "@" in rest[found.end() :].partition("?")[0]:
+        raise BadConfig("url", _("The address has no valid host name."))
+    host = found["host"].strip("[]").rstrip(".").lower()
+    if not is_trusted(host, int(found["port"] or default_port)):
         raise BadConfig(
             "url",
             _("This service goes to a host of your choice; an operator has to allow it in WATCHBOOK_TRUSTED_HOSTS."),

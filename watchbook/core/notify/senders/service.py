@@ -41,6 +41,9 @@ def send(_channel: NotificationChannel, config: dict[str, Any], message: Message
     service = apprise.Apprise(asset=asset)
     if not service.add(url):
         return failed("service_refused", is_permanent=True)
+    for plugin in service:
+        # A Matrix server may name another one to go to; whoever named this one did not name that.
+        plugin.discovery = False
     counting.add(requests=1)
     outcome = service.notify(
         body=_body(message),

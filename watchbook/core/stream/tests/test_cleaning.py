@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from watchbook.base import clock
-from watchbook.core.jobs import queue
-from watchbook.core.jobs.context import JobContext
+from watchbook.core.jobs.runner import run_now
 from watchbook.core.stream import jobs
 from watchbook.core.stream.models import StreamEntry
 from watchbook.core.stream.record import record
@@ -16,9 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def clean():
-    """The job with a claimed run, under whichever name it is declared."""
-    run = queue.claim(queue.enqueue("jobs.clean"), "test")
-    return jobs.clean_old_entries(JobContext(run, lease_seconds=60))
+    return run_now("stream.clean")
 
 
 def fill(days, count):
@@ -31,14 +28,14 @@ def test_entries_older_than_the_option_are_forgotten(monkeypatch):
     monkeypatch.setattr(jobs, "BATCH", 3)
     fill(days=31, count=7)
     fill(days=29, count=2)
-    outcome = clean()
-    assert (outcome.word, outcome.progress) == ("done", {"removed": 7})
+    run = clean()
+    assert (run.outcome, run.progress) == ("done", {"removed": 7})
     assert StreamEntry.objects.count() == 2
-    assert clean().word == "nothing_to_do"
+    assert clean().outcome == "nothing_to_do"
 
 
 def test_zero_keeps_everything(monkeypatch):
     monkeypatch.setenv("STREAM_KEEP_DAYS", "0")
     fill(days=5000, count=1)
-    assert clean().word == "nothing_to_do"
+    assert clean().outcome == "nothing_to_do"
     assert StreamEntry.objects.count() == 1

@@ -15,6 +15,7 @@ from watchbook.core.ui.charts.frame import (
     make_frame,
     place_text,
     runs,
+    text_width,
     time_axis,
     unmeasured,
     value_text,
@@ -23,7 +24,8 @@ from watchbook.core.ui.charts.record import PLACES, Chart, Drawing, Key, Table, 
 from watchbook.core.ui.charts.svg import box, drawing, element, short, words
 from watchbook.core.ui.moments import number_text
 
-LOWER = 92  # height of the second plot
+LOWER = 104  # height of the second plot, with the room above it
+FEWEST = 4  # values between the ends of the axis: half a page is nothing to count
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class _Data:
 def _draw(size: str, whole: _Data, label: str) -> SafeString:
     data = whole.last(shown(size, len(whole.places)))
     known = [value for value in data.values if value is not None] or [0, 1]
-    spare = max((max(known) - min(known)) * 0.1, 1)
-    frame = make_frame(size, max(0, min(known) - spare), max(known), below=LOWER)
+    low = max(0, min(known) - max((max(known) - min(known)) * 0.1, FEWEST / 2))
+    frame = make_frame(size, low, max(*known, low + FEWEST), below=LOWER)
     parts = [*grid(frame), *unmeasured(frame, data.places, [value is None for value in data.values], is_band=True)]
     parts += _level(frame, data)
     parts += _changes(frame, data)
@@ -110,14 +112,14 @@ def _level(frame: Frame, data: _Data) -> list[str]:
 def _note(frame: Frame, data: _Data, note: Note) -> str:
     x, y = _middle(frame, note.index, len(data.places)), frame.y(data.values[note.index] or 0)
     dot = element("circle", title=note.text, css="c-dot c-accent", cx=x, cy=y, r=3.5)
-    return dot + words(
-        min(max(x, frame.left + 60), frame.right - 60), min(y + 20, frame.bottom - 4), note.text, "c-text c-mid"
-    )
+    half = text_width(note.text) / 2
+    inside = min(max(x, frame.left + half), frame.right - half)
+    return dot + words(inside, min(y + 20, frame.bottom - 4), note.text, "c-text c-mid")
 
 
 def _changes(frame: Frame, data: _Data) -> list[str]:
     most = max([*data.added, *data.removed, 1])
-    middle, reach, count = frame.bottom + LOWER / 2 + 2, LOWER / 2 - 14, len(data.places)
+    middle, reach, count = frame.bottom + LOWER / 2 + 8, LOWER / 2 - 20, len(data.places)
     parts = [
         element("path", css="c-axis", d=f"M{frame.left:.0f} {middle:.1f}H{frame.right:.0f}"),
         words(frame.left - 7, middle - reach + 8, f"+{number_text(most)}", "c-text c-end"),

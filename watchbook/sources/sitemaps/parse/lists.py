@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import SEEK_END, BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, BinaryIO, cast
 
+from watchbook.sources.sitemaps.parse.frugal import FileOnDemand, Frugal, SliceOfFile
 from watchbook.sources.sitemaps.parse.lines import read_line, unique
-from watchbook.sources.sitemaps.parse.merge import Readable, aligned, block_size, blocks_of, join_sorted
+from watchbook.sources.sitemaps.parse.merge import aligned, block_size, blocks_of, join_sorted
 from watchbook.sources.sitemaps.parse.records import UrlRecord
 
 RUN_BYTES = 24_000_000
@@ -30,10 +30,12 @@ class PartList:
     name: str
     sha256: str
     count: int
-    source: Path | bytes
+    source: Path | bytes | Frugal
     news: bool = False
 
     def open(self) -> BinaryIO:
+        if isinstance(self.source, Frugal):
+            return self.source.open()
         raw: BinaryIO = BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
         magic = raw.read(4)
         raw.seek(0)
@@ -63,48 +65,19 @@ def opened(parts: Sequence[PartList]) -> Iterator[list[Iterator[list[bytes]]]]:
         yield [part.blocks(size) for part in parts]
         return
     with tempfile.TemporaryFile() as spool:
-        yield [blocks_of(_frugal(part, spool), size) for part in parts]
+        yield [replace(part, source=_frugal(part, spool)).blocks(size) for part in parts]
 
 
-def _frugal(part: PartList, spool: IO[bytes]) -> Readable:
+def _frugal(part: PartList, spool: IO[bytes]) -> Path | bytes | Frugal:
     if isinstance(part.source, bytes) and not part.source.startswith(_ZSTD):
-        return BytesIO(part.source)
+        return part.source
     with part.open() as file:
         if isinstance(part.source, Path) and isinstance(file, BufferedReader):
-            return _Reopened(part.source)
+            return FileOnDemand(part.source)
         start = spool.seek(0, SEEK_END)
         copyfileobj(file, spool, 262_144)
         spool.flush()
-        return _Slice(spool.fileno(), start, spool.tell())
-
-
-class _Reopened:
-    """A plain file that is open only while it is read from."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = 0
-
-    def read(self, size: int, /) -> bytes:
-        with self._path.open("rb") as file:
-            file.seek(self._at)
-            data = file.read(size)
-        self._at += len(data)
-        return data
-
-
-class _Slice:
-    """One of many lists in one file."""
-
-    def __init__(self, file: int, start: int, end: int) -> None:
-        self._file = file
-        self._at = start
-        self._end = end
-
-    def read(self, size: int, /) -> bytes:
-        data = os.pread(self._file, min(size, self._end - self._at), self._at)
-        self._at += len(data)
-        return data
+        return SliceOfFile(spool.fileno(), start, spool.tell())
 
 
 class ListWriter:

@@ -201,7 +201,8 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
     if not counts:
         return
     path = _change_path(record)
-    _stream(monitor, CHANGED, monitor.name, counts, path, now, event_key=str(record.pk))
+    figures = {"added": record.added_count, "removed": record.removed_count, "modified": record.modified_count}
+    _stream(monitor, CHANGED, monitor.name, counts, path, now, event_key=str(record.pk), **figures)
     changed = (item for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS))
     # As people read them: nobody looks for %E7%81%AF.
     urls = [unquote(str(item["url"])) for item in changed]
@@ -222,7 +223,7 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
 
 
 def _stream(
-    monitor: MonitorTask, kind: str, title: str, summary: str, path: str, now: datetime, *, event_key: str
+    monitor: MonitorTask, kind: str, title: str, summary: str, path: str, now: datetime, *, event_key: str, **data: int
 ) -> None:
     stream.record(
         [
@@ -236,6 +237,7 @@ def _stream(
                 object_kind="monitor",
                 object_id=str(monitor.pk),
                 occurred_at=now,
+                data=data,
                 event_key=event_key,
             )
         ]

@@ -157,7 +157,9 @@ def test_three_failures_are_an_error_that_recovers_by_itself(site, watch):
     assert SitemapCheck.objects.filter(outcome=Health.FAILING).count() == 4
 
 
-@pytest.mark.parametrize("body", [b"", b"   ", b"<html><body>maintenance</body></html>", b"<error><code>wp_die</code></error>"])
+@pytest.mark.parametrize(
+    "body", [b"", b"   ", b"<html><body>maintenance</body></html>", b"<error><code>wp_die</code></error>"]
+)
 def test_an_answer_that_is_no_sitemap_changes_nothing(site, watch, body):
     site.add_many(["/a", "/b"], lastmod="2026-01-01")
     w = watch()

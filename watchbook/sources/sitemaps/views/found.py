@@ -48,8 +48,13 @@ class Wanted:
         """Words are found in the address as it is written and as people read it."""
         if not self.words:
             return True
-        text = fold(f"{url}\n{unquote(url)}" if "%" in url else url)
+        text = _folded(f"{url}\n{unquote(url)}" if "%" in url else url)
         return all(word in text for word in self.words)
+
+
+def _folded(text: str) -> str:
+    """Most addresses are ASCII, where folding is lower case and nothing else."""
+    return text.lower() if text.isascii() else fold(text)
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,11 @@ def find(record: ChangeRecord, wanted: Wanted, limit: int = SHOWN) -> Found:
 def _search(record: ChangeRecord, wanted: Wanted, limit: int) -> Found:
     shown: list[Item] = []
     matched = 0
-    for number, item in enumerate(items_of(record, wanted.kind)):
+    noisy = frozenset(record.extras.get("noisy", ()))
+    for number, (name, entry) in enumerate(_entries(record, _stored_kind(wanted.kind))):
         if number == SCANNED:
             return Found(shown, matched, is_whole=False)
-        if wanted.takes(item.kind) and wanted.matches(item.url):
+        if wanted.matches(entry["url"]) and wanted.takes((item := _item(name, entry, noisy)).kind):
             matched += 1
             if matched <= limit:
                 shown.append(item)
@@ -133,13 +139,19 @@ def taste(record: ChangeRecord, limit: int) -> Found:
 def items_of(record: ChangeRecord, kind: str = "") -> Iterator[Item]:
     """Entries in one pass; only those of the kind are opened, and noise is told from what is modified."""
     noisy = frozenset(record.extras.get("noisy", ()))
-    stored = MODIFIED if kind == NOISE else kind
-    for name, entry in _entries(record, stored):
-        url = str(entry["url"])
-        if name == MODIFIED:
-            yield Item(NOISE if url in noisy else MODIFIED, url, entry.get("old_lastmod"), entry.get("new_lastmod"))
-        else:
-            yield Item(name, url, None, entry.get("lastmod"))
+    for name, entry in _entries(record, _stored_kind(kind)):
+        yield _item(name, entry, noisy)
+
+
+def _stored_kind(kind: str) -> str:
+    return MODIFIED if kind == NOISE else kind
+
+
+def _item(name: str, entry: dict[str, Any], noisy: frozenset[str]) -> Item:
+    url = str(entry["url"])
+    if name == MODIFIED:
+        return Item(NOISE if url in noisy else MODIFIED, url, entry.get("old_lastmod"), entry.get("new_lastmod"))
+    return Item(name, url, None, entry.get("lastmod"))
 
 
 def _entries(record: ChangeRecord, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -152,7 +164,7 @@ def _entries(record: ChangeRecord, kind: str) -> Iterator[tuple[str, dict[str, A
     for line in blobs.lines(manifest):
         name = MARKS[chr(line[0])]
         if not kind or name == kind:
-            yield name, json.loads(line[2:])
+            yield name, json.loads(line[2:].decode())
 
 
 @dataclass(frozen=True)

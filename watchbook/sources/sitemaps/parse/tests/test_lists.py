@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from dataclasses import replace
 
 import pytest
 import zstandard
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from watchbook.sources.sitemaps.parse import PartList, lists
 from watchbook.sources.sitemaps.parse.lines import key_for, key_of, read_line, write_line
-from watchbook.sources.sitemaps.parse.lists import ListWriter
+from watchbook.sources.sitemaps.parse.lists import ListWriter, opened
 from watchbook.sources.sitemaps.parse.merge import aligned, join_sorted
 
 # No character below the tab: the reader removes them.
@@ -110,3 +112,46 @@ def test_a_list_that_is_not_sorted_is_an_error_not_a_hang():
     lines = [write_line(page) for page in ("d", "c", "b", "a")]
     with pytest.raises(ValueError, match="not sorted"):
         list(aligned([iter([[line] for line in lines])]))
+
+
+def many(tmp_path, how_many):
+    """The same pages as plain bytes, plain files, packed bytes and packed files."""
+    parts = []
+    for number in range(how_many):
+        writer = ListWriter()
+        writer.add([write_line(f"https://e.com/{n * how_many + number:06}") for n in range(200)])
+        plain = writer.finish(str(number))
+        packed = zstandard.compress(plain.source)
+        (tmp_path / f"{number}.tsv").write_bytes(plain.source)
+        (tmp_path / f"{number}.zst").write_bytes(packed)
+        sources = [plain.source, tmp_path / f"{number}.tsv", packed, tmp_path / f"{number}.zst"]
+        parts.append(replace(plain, source=sources[number % 4]))
+    return parts
+
+
+@pytest.mark.parametrize("how_many", [4, 400])
+def test_lists_of_all_kinds_are_walked_together(tmp_path, how_many):
+    parts = many(tmp_path, how_many)
+    with opened(parts) as lists_:
+        met = [line for round_ in aligned(lists_) for line in join_sorted(round_.values())]
+    assert met == [write_line(f"https://e.com/{n:06}") for n in range(200 * how_many)]
+
+
+def test_many_lists_do_not_take_as_many_files(tmp_path):
+    parts = many(tmp_path, 200)
+    before = len(os.listdir("/proc/self/fd"))
+    with opened(parts) as lists_:
+        rounds = aligned(lists_)
+        next(rounds)
+        assert len(os.listdir("/proc/self/fd")) <= before + 2
+        rounds.close()
+
+
+def test_a_list_of_another_kind_keeps_its_own_way_of_giving_lines(tmp_path):
+    class Backwards(PartList):
+        def blocks(self, size=262_144):
+            return (block[::-1] for block in PartList.blocks(self, size))
+
+    parts = [Backwards(part.name, part.sha256, part.count, part.source) for part in many(tmp_path, 20)]
+    with opened(parts) as lists_:
+        assert all(next(blocks)[0] > b"https://e.com/000020" for blocks in lists_)
