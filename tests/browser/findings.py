@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from playwright.sync_api import Page
 
@@ -101,7 +102,7 @@ def odd_headings(page: Page) -> Iterator[str]:
     levels: list[int] = page.evaluate(HEADINGS)
     if levels.count(1) != 1:
         yield f"has {levels.count(1)} main headings"
-    if any(after > before + 1 for before, after in zip(levels, levels[1:], strict=False)):
+    if any(after > before + 1 for before, after in pairwise(levels)):
         yield f"skips a level of headings: {levels}"
 
 

@@ -24,7 +24,7 @@ from tests.crash.points import points_of
 from tests.crash.report import Result
 from tests.crash.world import World
 
-PLACES, QUICK_PLACES = 6, 4
+PLACES = 4
 # Nothing of the operator's environment reaches the installation under test.
 DROPPED = re.compile(r"WATCHBOOK_|CELERY_|DATABASE_URL|REDIS_URL|EMAIL_|SECRET|CRASH_")
 
@@ -44,7 +44,7 @@ def environment(home: Path, world: World, backing: Backing) -> dict[str, str]:
         "WATCHBOOK_LEASE_FACTOR": "0.005",
         "WATCHBOOK_DELIVERY_LEASE_SECONDS": "1",
         "WATCHBOOK_RESEND_SECONDS": "2",
-        "WATCHBOOK_SANDBOX_CHILDREN": "2",
+        "WATCHBOOK_SANDBOX_CHILDREN": "1",
         "WATCHBOOK_GRACE_SECONDS": "5",
         "CRASH_TICKS": str(home / "ticks"),
         **world.environment(),
@@ -58,7 +58,7 @@ def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result
         del os.environ[name]
     with ExitStack() as stack:
         backing = opened(carrier, folder, stack)
-        world = World(stack, QUICK_PLACES if is_quick else PLACES)
+        world = World(stack, PLACES)
         home = folder / "home"
         home.mkdir()
         os.environ |= environment(home, world, backing)

@@ -73,7 +73,7 @@ class House:
         """What is not done yet; empty when everything is."""
         places = [f"monitor {place.number} is behind" for place in self.world.places if not self.has_caught_up(place)]
         waiting = [f"{count} notices are not told"] if (count := self.undelivered()) else []
-        runs = JobRun.objects.live().filter(name__in=[DUE, CHECK, DELIVER])
+        runs = JobRun.objects.live().filter(due_at__lte=clock.now())
         return places + waiting + [f"{run} is {run.state}, attempt {run.attempt}, {run.error}" for run in runs]
 
     def settle(self, seconds: float) -> list[str]:

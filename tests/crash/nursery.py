@@ -130,6 +130,8 @@ def _load_everything() -> None:
     import django
 
     django.setup()
+    from django.db.migrations.loader import MigrationLoader
+
     import watchbook.base.web.guard
     import watchbook.base.web.transport
     import watchbook.core.jobs.working
@@ -139,6 +141,7 @@ def _load_everything() -> None:
     from tests.crash import ticking
     from watchbook.core import registry
 
+    MigrationLoader(None, ignore_no_initial=True)
     ticking.declare()
     for job in registry.jobs().values():
         job.function()

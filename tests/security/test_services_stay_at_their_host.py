@@ -68,7 +68,7 @@ def test_a_matrix_server_cannot_name_another_one(
     known_ports.append(sink.port)
     asked: list[str] = []
 
-    def answer(_session: Any, _method: str, url: str, **_kwargs: Any) -> Any:
+    def answer(_session: Any, method: str, url: str, **_kwargs: Any) -> Any:
         asked.append(url)
         raise requests.ConnectionError
 

@@ -180,7 +180,8 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
         if name in BAR and "total" in run.progress:
             continue
         if isinstance(value, int | float | str) and not isinstance(value, bool):
-            yield pgettext("figure", name.replace("_", " ")), value if not isinstance(value, str) else redact.line(value, length=200)
+            shown = redact.line(value, length=200) if isinstance(value, str) else value
+            yield pgettext("figure", name.replace("_", " ")), shown
     if run.http_request_count:
         yield pgettext("figure", "requests"), run.http_request_count
 

@@ -43,7 +43,7 @@ def create(user: User, *, name: str, channel_type: str, given: Mapping[str, Any]
     _apply(channel, user, name=name, **choices)
     config.write(channel, checked)
     channel.save(force_insert=True)
-    audit.record("channel.added", actor=user, subject=str(channel.pk), type=channel_type)
+    audit.record("channel.added", actor=user, subject=channel.name, type=channel_type, id=channel.pk)
     was_made = channel_type == ChannelType.WEBHOOK and not given.get("secret")
     return Saved(channel, checked["secrets"][0] if was_made else "")
 
@@ -64,7 +64,7 @@ def update(channel: NotificationChannel, *, given: Mapping[str, Any] | None = No
     channel.save(update_fields=[*EDITED, *trouble.HEALED])
     if channel.digest != before:
         digest.reschedule(channel)
-    audit.record("channel.changed", actor=channel.user, subject=str(channel.pk))
+    audit.record("channel.changed", actor=channel.user, subject=channel.name, id=channel.pk)
     return Saved(channel)
 
 
@@ -114,7 +114,7 @@ def _forget_trouble(channel: NotificationChannel) -> None:
 
 @transaction.atomic
 def delete(channel: NotificationChannel) -> None:
-    audit.record("channel.removed", actor=channel.user, subject=str(channel.pk))
+    audit.record("channel.removed", actor=channel.user, subject=channel.name, id=channel.pk)
     channel.delete()
 
 
@@ -128,7 +128,7 @@ def rotate_secret(channel: NotificationChannel) -> str:
     config.write(channel, config.check(channel.channel_type, {"secret": fresh}, config.read(channel)))
     channel.updated_at = clock.now()
     channel.save(update_fields=["secret", "config", "updated_at"])
-    audit.record("channel.secret_rotated", actor=channel.user, subject=str(channel.pk))
+    audit.record("channel.secret_rotated", actor=channel.user, subject=channel.name, id=channel.pk)
     return fresh
 
 
@@ -188,6 +188,6 @@ def replay(delivery: Delivery) -> Delivery:
     if not delivery.channel.is_active:
         raise NotReplayable(_("Switch the channel on first."))
     NotificationChannel.objects.filter(pk=delivery.channel_id).update(**trouble.HEALED)
-    audit.record("delivery.replayed", actor=delivery.channel.user, subject=str(delivery.pk))
+    audit.record("delivery.replayed", actor=delivery.channel.user, subject=delivery.subject, id=delivery.pk)
     verdict.announce(delivery)
     return delivery

@@ -48,11 +48,11 @@ def find(given: str) -> NotificationChannel | None:
 def stop(channel: NotificationChannel) -> None:
     changed = NotificationChannel.objects.filter(pk=channel.pk).exclude(disabled_reason=REASON)
     if changed.update(is_active=False, disabled_reason=REASON, updated_at=clock.now()):
-        audit.record("channel.unsubscribed", subject=str(channel.pk))
+        audit.record("channel.unsubscribed", subject=channel.name, id=channel.pk)
 
 
 @transaction.atomic
 def resume(channel: NotificationChannel) -> None:
     stopped = NotificationChannel.objects.filter(pk=channel.pk, disabled_reason=REASON)
     if stopped.update(is_active=True, disabled_reason="", updated_at=clock.now()):
-        audit.record("channel.resubscribed", subject=str(channel.pk))
+        audit.record("channel.resubscribed", subject=channel.name, id=channel.pk)

@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 )
 _START_TAG = re.compile(r"<[^<>\"']*+(?:\"[^\"<]*+\"[^<>\"']*+|'[^'<]*+'[^<>\"']*+)*+>")
 _NAMESPACE = re.compile(r"\bxmlns(?::([\w.\-]+))?\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+UNKNOWN = "The answer does not look like a sitemap."
 _URL_LINE = re.compile(r"https?://\S", re.IGNORECASE)
 
 
@@ -79,6 +80,8 @@ def find_root(head: str) -> Root:
             continue
         local = token["name"].rpartition(":")[2]
         if local in _KINDS and not stranger:
+            if "\0" in head[: token.start()]:  # a sitemap inside an archive or a picture is not the sitemap
+                raise NotASitemap("unknown_content", UNKNOWN)
             root = Root(_KINDS[local], token["name"], text_before=text_before, doctype=doctype)
             return _known_root(head, token, root)
         if local.lower() in _PAGE_TAGS and not stranger:
@@ -120,7 +123,7 @@ def _without_root(head: str, stranger: str) -> Root:
         raise NotASitemap("unknown_root", f"The answer is XML of another kind: its root is <{stranger[:80]}>.")
     if not lines or not _without_comments(head).strip(TRIMMED):
         raise NotASitemap("empty_body", "The answer is empty.")
-    raise NotASitemap("unknown_content", "The answer does not look like a sitemap.")
+    raise NotASitemap("unknown_content", UNKNOWN)
 
 
 def _trim(line: str) -> str:

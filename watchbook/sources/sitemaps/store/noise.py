@@ -9,6 +9,7 @@ from io import BytesIO
 from watchbook.sources.sitemaps.compare import Difference, Restamp, advance, always_changing, find_restamp
 from watchbook.sources.sitemaps.compare.difference import MODIFIED
 from watchbook.sources.sitemaps.models import MonitorTask, UrlHistory
+from watchbook.sources.sitemaps.parse.lines import key_for, read_line
 
 LISTED = 1000
 
@@ -35,7 +36,7 @@ def learn(monitor: MonitorTask, difference: Difference) -> Noise:
     modified = (change.url for change in difference.changes(MODIFIED))
     changes = difference.changes(MODIFIED)
     for url, history, changed in advance(_histories(row), modified, unchanged_before=row.unchanged_checks):
-        packed += packer.compress(f"{url}\t{history}\n".encode())
+        packed += packer.compress(key_for(url) + b"\t%d\n" % history)
         if changed:
             _sort(noise, next(changes).as_json(), is_noisy=always_changing(history))
     packed += packer.flush()
@@ -66,5 +67,5 @@ def _histories(row: UrlHistory) -> Iterator[tuple[str, int]]:
         while chunk := reader.read(1 << 18):
             *whole, rest = (rest + chunk).split(b"\n")
             for line in whole:
-                url, _, history = line.rpartition(b"\t")
-                yield url.decode(), int(history)
+                record = read_line(line)
+                yield record.url, int(record.lastmod)  # the second column of these lines is the history
