@@ -52,13 +52,27 @@ def desk(world: World) -> Iterator[Desk]:
             yield made
 
 
+@pytest.fixture(scope="package")
+def sessions() -> dict[tuple[str, str], Any]:
+    """Cookies of those who have signed in: a password costs a second, and only one test is about it."""
+    return {}
+
+
 @pytest.fixture
-def visitor(chromium: Any) -> Iterator[Callable[..., Visitor]]:
-    """`visitor(desk)` is a browser of its own, with nothing remembered; whatever it complains about fails the test."""
+def visitor(chromium: Any, sessions: dict[tuple[str, str], Any]) -> Iterator[Callable[..., Visitor]]:
+    """`visitor(desk)` is a browser of its own with nothing remembered, `visitor(desk, email)` one that is signed in.
+
+    Whatever it complains about fails the test.
+    """
     opened: list[Visitor] = []
 
-    def open_one(desk: Desk, **options: Any) -> Visitor:
-        opened.append(Visitor(chromium, desk.url, **options))
+    def open_one(desk: Desk, email: str = "", **options: Any) -> Visitor:
+        if email and (desk.url, email) not in sessions:
+            first = Visitor(chromium, desk.url)
+            first.sign_in(email)
+            sessions[desk.url, email] = first.context.storage_state()
+            first.close()
+        opened.append(Visitor(chromium, desk.url, storage_state=sessions.get((desk.url, email)), **options))
         return opened[-1]
 
     yield open_one

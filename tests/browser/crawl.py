@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
@@ -13,7 +13,8 @@ from tests.browser.driver import Visitor
 LINKS = """() => [...document.querySelectorAll("a[href]")].map((link) =>
   [link.href, link.hasAttribute("download")])"""
 _VARIABLE = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*)(?=/|$)")
-PER_SHAPE = 2
+# Two pages of a kind, one of each way to filter or page through it.
+PER_SHAPE, PER_QUERY = 2, 1
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Link:
         return _VARIABLE.sub("/*", parts.path) + (f"?{names}" if names else "")
 
 
-def crawl(person: Visitor, *, look: Callable[[Link, int], None], most: int, start: str = "/") -> list[Link]:
+def crawl(
+    person: Visitor, *, look: Callable[[Link, int], None], most: int, starts: Sequence[str] = ("/",)
+) -> list[Link]:
     """Opens what can be reached and calls `look` with each and its status. Gives what was opened."""
     seen: set[str] = set()
     shapes: Counter[str] = Counter()
-    queue, opened = [Link(start)], []
+    queue, opened = [Link(path) for path in starts], []
     while queue and len(opened) < most:
         link = queue.pop(0)
-        if link.path in seen or shapes[link.shape] >= PER_SHAPE:
+        if link.path in seen or shapes[link.shape] >= (PER_QUERY if "?" in link.shape else PER_SHAPE):
             continue
         seen.add(link.path)
         shapes[link.shape] += 1

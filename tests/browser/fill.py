@@ -200,7 +200,7 @@ def small_things(people: dict[str, Any]) -> None:
     for user in (people["member"], people["operator"]):
         saved.save(user, name="Lanterns", query="lantern")
         saved.save(user, name="花灯", query="花灯")
-        feeds.make(user, name="Everything")
+        feeds.make(user, name="Kitchen reader")
         tokens.make(user, ["read"], 30, name="n8n")
     runner.run_now("ops.backup")
 

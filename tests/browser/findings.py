@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 from playwright.sync_api import Page
+
+import watchbook
+from watchbook.base.text import po
 
 WIDTHS = (320, 390, 1280)
 # WCAG 2.2 AA; the browser rounds what it blends, so a hair below is still a pass.
@@ -82,6 +87,7 @@ OWN_TEXTS = """() => {
 }"""
 
 _LATIN = re.compile(r"[A-Za-z][A-Za-z'’]+")
+_HOLE = re.compile(r"%\(\w+\)[sd]|%[sd]")
 
 
 def sideways(page: Page) -> Iterator[str]:
@@ -111,9 +117,34 @@ def pale(page: Page) -> Iterator[str]:
         yield f"is too pale: {text}"
 
 
-def english_left(page: Page, *, data: re.Pattern[str]) -> Iterator[str]:
-    """On a Chinese page: texts of ours that still hold English words. A heuristic, so it knows what is data."""
+def untranslated(page: Page) -> Iterator[str]:
+    """On a Chinese page: texts that the catalogues have a Chinese word for."""
     for text in page.evaluate(OWN_TEXTS):
-        words = _LATIN.findall(data.sub(" ", text))
-        if words:
+        if text in _plain_ids() or any(pattern.fullmatch(text) for pattern in _id_patterns()):
             yield f"is not translated: {text[:120]}"
+
+
+def english_left(page: Page) -> Iterator[str]:
+    """On a Chinese page: everything with English words, data among it. For people to look through."""
+    yield from (text for text in page.evaluate(OWN_TEXTS) if _LATIN.search(text))
+
+
+@cache
+def _messages() -> list[po.Message]:
+    files = po.catalogues(Path(watchbook.__file__).parent)
+    found = [message for path in files for message in po.parse(path.read_text("utf-8"))]
+    return [message for message in found if message.id and message.is_translated and _LATIN.search(message.id)]
+
+
+@cache
+def _plain_ids() -> frozenset[str]:
+    same = {message.id for message in _messages() if message.id in message.strings.values()}
+    return frozenset({message.id for message in _messages() if not _HOLE.search(message.id)} - same)
+
+
+@cache
+def _id_patterns() -> tuple[re.Pattern[str], ...]:
+    """Texts with something filled in; those that are little more than what is filled in would match anything."""
+    texts = [text for message in _messages() for text in (message.id, message.plural or "") if _HOLE.search(text)]
+    wordy = [text for text in texts if len(_LATIN.findall(_HOLE.sub(" ", text))) > 1 and "<" not in text]
+    return tuple(re.compile(".+?".join(map(re.escape, _HOLE.split(text))), re.DOTALL) for text in wordy)

@@ -16,8 +16,7 @@ def delivery_states(person: Visitor) -> list[str]:
 
 
 def test_mail_channel_is_added_and_tested(desk: Desk, world: World, visitor: Callable[..., Visitor]) -> None:
-    person = visitor(desk)
-    person.sign_in(NEWCOMERS["channel"])
+    person = visitor(desk, NEWCOMERS["channel"])
     add_mail(person, "Morning desk", "morning@example.com")
     person.press("Test")
     person.sees(TAKEN)
@@ -29,8 +28,7 @@ def test_mail_channel_is_added_and_tested(desk: Desk, world: World, visitor: Cal
 def test_webhook_channel_is_added_and_signs_what_it_sends(
     desk: Desk, world: World, visitor: Callable[..., Visitor]
 ) -> None:
-    person = visitor(desk)
-    person.sign_in(NEWCOMERS["channel"])
+    person = visitor(desk, NEWCOMERS["channel"])
     secret = add_webhook(person, "Workshop", world.hooks.address("/workshop"))
     person.press("Test")
     person.sees(TAKEN)
@@ -45,8 +43,7 @@ def test_webhook_channel_is_added_and_signs_what_it_sends(
 
 def test_receiver_that_refuses_is_seen_in_the_log(desk: Desk, world: World, visitor: Callable[..., Visitor]) -> None:
     world.hooks.plan("/refuses", "503")
-    person = visitor(desk)
-    person.sign_in(NEWCOMERS["channel"])
+    person = visitor(desk, NEWCOMERS["channel"])
     add_webhook(person, "Shut gate", world.hooks.address("/refuses"))
     person.press("Test")
     person.sees("The test notice was not delivered")

@@ -19,8 +19,8 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 @pytest.fixture
 def member(desk: Desk, visitor: Callable[..., Visitor]) -> Visitor:
     """Somebody with the history of `fill`."""
-    person = visitor(desk)
-    person.sign_in(MEMBER)
+    person = visitor(desk, MEMBER)
+    person.go("/")
     return person
 
 

@@ -28,9 +28,7 @@ def site(world: World) -> SitemapSite:
 
 @pytest.fixture
 def person(desk: Desk, visitor: Callable[..., Visitor]) -> Visitor:
-    made = visitor(desk)
-    made.sign_in(NEWCOMERS["watch"])
-    return made
+    return visitor(desk, NEWCOMERS["watch"])
 
 
 def add_monitor(person: Visitor, site: SitemapSite) -> str:

@@ -11,15 +11,14 @@ from standins.wire import Exchange
 from tests.browser.driver import Visitor
 from tests.browser.fill import NAMES
 from tests.browser.world import MEMBER, OPERATOR, Desk, World
+from watchbook.core.ops.tests.processes import until
 
 HELD_SECONDS = 60
 
 
 @pytest.fixture
 def operator(desk: Desk, visitor: Callable[..., Visitor]) -> Visitor:
-    person = visitor(desk)
-    person.sign_in(OPERATOR)
-    return person
+    return visitor(desk, OPERATOR)
 
 
 @pytest.fixture
@@ -55,7 +54,6 @@ def test_job_is_run_by_hand_and_written_down(operator: Visitor) -> None:
     operator.press("Run Forget old runs now")
     operator.sees("is in the queue as run")
     operator.follow("Forget old runs")
-    # The newest run is at the top; the page is opened again until the runner has come to it.
     newest = operator.page.locator("tbody tr").first
     assert newest.locator("td[data-label=By]").inner_text() == OPERATOR
     newest.locator("th a").click()
@@ -69,12 +67,13 @@ def test_backup_is_made_and_listed(operator: Visitor) -> None:
     operator.go("/operations/backups/")
     known = operator.page.locator("tbody tr").count()
     operator.press("Back up now")
-    operator.page.locator(".page-head .badge", has_text="Done").or_(operator.page.get_by_text("A backup is being made"))
-    for _ in range(40):
+    operator.page.wait_for_load_state()
+
+    def listed() -> bool:
         operator.go("/operations/backups/")
-        if operator.page.locator("tbody tr").count() > known:
-            return
-    pytest.fail("the backup is not in the list")
+        return operator.page.locator("tbody tr").count() > known
+
+    until(listed)
 
 
 def test_alerts_are_on_their_page_and_in_the_bell(operator: Visitor) -> None:
@@ -93,8 +92,7 @@ def test_operations_say_how_the_house_is(operator: Visitor) -> None:
 
 
 def test_audit_log_shows_who_did_what(desk: Desk, operator: Visitor, visitor: Callable[..., Visitor]) -> None:
-    member = visitor(desk)
-    member.sign_in(MEMBER)
+    visitor(desk, MEMBER)
     operator.go("/operations/jobs/")
     operator.press("Run Forget old stream entries now")
     operator.sees("is in the queue as run")
@@ -110,8 +108,8 @@ def test_audit_log_shows_who_did_what(desk: Desk, operator: Visitor, visitor: Ca
 
 
 def test_member_finds_no_way_into_operations(desk: Desk, visitor: Callable[..., Visitor]) -> None:
-    member = visitor(desk)
-    member.sign_in(MEMBER)
+    member = visitor(desk, MEMBER)
+    member.go("/")
     assert member.page.get_by_role("link", name="Operations").count() == 0
     assert member.go("/operations/jobs/").status == 403
     assert member.page.get_by_role("heading", level=1).count() == 1

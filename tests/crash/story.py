@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,6 +33,8 @@ def play(
     is_quick: bool,
     say: Callable[[str], None],
 ) -> None:
+    # This process is cut off, too, when the database restarts; it says so only in its findings.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     house = House(world)
     stack.callback(connections.close_all)
     logs = folder / "logs"

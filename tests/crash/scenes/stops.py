@@ -17,7 +17,12 @@ from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapCheck, SitemapSnapshot
 
 FETCHED, IN_TRANSACTION, SENT = "sitemaps.fetched", "job.before_commit", "outbox.sent"
-REFUSED = "lost lease of"
+# What the one that wakes too late says of the work that was taken from it.
+REFUSED = {
+    FETCHED: "lost lease of sitemaps.check",
+    IN_TRANSACTION: "lost lease of sitemaps.check",
+    SENT: "lost lease of sitemaps.changed",
+}
 REACH_SECONDS = 60.0
 WAKE_SECONDS = 20.0
 TRIES = 5
@@ -83,14 +88,14 @@ def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
     stage.result.findings.stuck += [f"while one slept at {point}: {entry}" for entry in stuck]
     before = _everything_written()
     sleeper.signal(signal.SIGCONT)
-    if not until(lambda: REFUSED in sleeper.said(), WAKE_SECONDS):
+    if not until(lambda: REFUSED[point] in sleeper.said(), WAKE_SECONDS):
         stage.result.findings.wrong.append(f"the one stopped at {point} was not told that it is too late")
     # It is done with its old work when none of its threads is inside a transaction or a request any more.
     time.sleep(1.0)
     after = _everything_written()
     changed = [what for what in before if before[what] != after[what]]
     stage.result.findings.stale += [f"woken at {point}, it changed {what}" for what in changed]
-    stage.result.stale_refused += sleeper.said().count(REFUSED)
+    stage.result.stale_refused += sleeper.said().count(REFUSED[point])
 
 
 def _everything_written() -> dict[str, object]:

@@ -32,6 +32,8 @@ app.conf.update(
     worker_enable_remote_control=False,
     worker_send_task_events=False,
     worker_hijack_root_logger=False,
+    # Our log handler writes to standard error; Celery would turn that into log lines and drop them as a loop.
+    worker_redirect_stdouts=False,
     broker_connection_retry_on_startup=True,
     # A killed worker's messages come back after seconds, not after the usual hundred.
     broker_transport_options={
@@ -39,7 +41,8 @@ app.conf.update(
         "unacked_restore_throttle": 1,
         "unacked_restore_interval": 10,
     },
-    task_queues=[Queue(name) for name in registry.QUEUES],
+    # Without a key of its own each queue would get the default one, and a message sent by key would go to all five.
+    task_queues=[Queue(name, routing_key=name) for name in registry.QUEUES],
     task_default_queue=registry.QUEUES[0],
     timezone="Asia/Shanghai",
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from watchbook.base.web.answer import Validators
-from watchbook.sources.sitemaps.compare import Difference
-from watchbook.sources.sitemaps.parse import PartList
+from watchbook.sources.sitemaps.compare import Difference, Union
+from watchbook.sources.sitemaps.parse import Note, PartList
 
 OK, SAME, FAILED = "ok", "not_modified", "failed"
 CARRIED, LEFT_INDEX = "carried", "left_index"
@@ -102,6 +102,12 @@ class Reading:
     def cap(self, code: str) -> None:
         if code not in self.caps:
             self.caps.append(code)
+
+
+def repeated_notes(union: Union) -> list[dict[str, Any]]:
+    """Pages that stand in more than one file are listed once, and it is said."""
+    note = Note("duplicate_urls", union.repeated)
+    return [{"code": note.code, "count": note.count, "message": note.message}] if union.repeated else []
 
 
 @dataclass(frozen=True)

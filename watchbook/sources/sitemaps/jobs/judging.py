@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from watchbook.base.store import blobs
-from watchbook.sources.sitemaps.compare import Difference, Patterns, compare, is_suspect, union_of
+from watchbook.sources.sitemaps.compare import Difference, Patterns, Union, compare, is_suspect, union_of
 from watchbook.sources.sitemaps.compare.difference import HELD, REMOVED
 from watchbook.sources.sitemaps.models import ChangeType, Health, MonitorTask, SitemapPart, SitemapSnapshot
 from watchbook.sources.sitemaps.parse import PartList
@@ -27,6 +27,7 @@ from watchbook.sources.sitemaps.records import (
     Listed,
     PartReading,
     Reading,
+    repeated_notes,
 )
 
 CONFIRMED = "Confirmed in 2 checks."
@@ -40,7 +41,8 @@ def judge(
     if snapshot is None:
         return _baseline(reading)
     if _is_same(reading, snapshot):
-        return _conclude(reading, [], snapshot.url_hash, snapshot.url_count, ChangeType.NO_CHANGE, Health.OK)
+        same = Union(snapshot.url_hash, snapshot.url_count, 0)
+        return _conclude(reading, [], same, ChangeType.NO_CHANGE, Health.OK)
     before = [_stored(entry, folder) for entry in snapshot.parts]
     lists, dropped = _present_lists(reading, known, before)
     is_whole = reading.is_complete and all(one.outcome in READ_WHOLE for one in lists)
@@ -52,7 +54,7 @@ def judge(
         lists.append(_carried(difference, folder))
     union = union_of([one.part for one in lists])
     health = Health.OK if is_whole else Health.DEGRADED
-    checked = _conclude(reading, lists, union.url_hash, union.count, ChangeType.CHANGED, health)
+    checked = _conclude(reading, lists, union, ChangeType.CHANGED, health)
     checked.difference, checked.dropped = difference, dropped
     _doubt(checked, monitor, snapshot, counts)
     if checked.health != Health.SUSPECT and union.url_hash == snapshot.url_hash:
@@ -77,13 +79,12 @@ def _baseline(reading: Reading) -> Checked:
     lists = [listed for part in reading.pages if (listed := _listed(part, None, is_first=True))]
     union = union_of([one.part for one in lists])
     health = Health.OK if reading.is_complete else Health.DEGRADED
-    return _conclude(reading, lists, union.url_hash, union.count, ChangeType.INITIAL, health)
+    return _conclude(reading, lists, union, ChangeType.INITIAL, health)
 
 
-def _conclude(
-    reading: Reading, lists: list[Listed], url_hash: str, count: int, change_type: str, health: str
-) -> Checked:
-    return Checked(reading, change_type, health, url_hash, count, lists, notes=reading.notes)
+def _conclude(reading: Reading, lists: list[Listed], union: Union, change_type: str, health: str) -> Checked:
+    notes = [*reading.notes, *repeated_notes(union)]
+    return Checked(reading, change_type, health, union.url_hash, union.count, lists, notes=notes)
 
 
 def _is_same(reading: Reading, snapshot: SitemapSnapshot) -> bool:

@@ -10,13 +10,13 @@ from typing import Any
 from watchbook.base import sandbox
 from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
-from watchbook.sources.sitemaps.compare import compare, union_of, union_records
+from watchbook.sources.sitemaps.compare import Union, compare, union_of, union_records
 from watchbook.sources.sitemaps.compare.difference import ADDED, MODIFIED, REMOVED, ROLLED_OFF
 from watchbook.sources.sitemaps.jobs.reading import read_sitemap
 from watchbook.sources.sitemaps.parse import PartList, Unreadable
 from watchbook.sources.sitemaps.parse.lines import write_line
 from watchbook.sources.sitemaps.parse.lists import ListWriter
-from watchbook.sources.sitemaps.records import Reading
+from watchbook.sources.sitemaps.records import Reading, repeated_notes
 
 SAVED_FORM = "watchbook sitemap result 1"
 
@@ -36,7 +36,7 @@ def check(url: str, folder: Path, *, against: Path | None, save: Path | None) ->
         raise CannotCheck(error.code, error.message) from None
     lists = [_list_of(part) for part in reading.pages if part.lines is not None]
     union = union_of(lists)
-    result = _result(url, reading, union.url_hash, union.count)
+    result = _result(url, reading, union)
     if saved is not None:
         result |= _difference(saved, lists, is_whole=reading.is_complete)
     if save:
@@ -48,14 +48,14 @@ def _list_of(part: Any) -> PartList:
     return PartList(part.url, part.summary["list_sha256"], part.count, part.lines, bool(part.summary.get("news")))
 
 
-def _result(url: str, reading: Reading, url_hash: str, count: int) -> dict[str, Any]:
+def _result(url: str, reading: Reading, union: Union) -> dict[str, Any]:
     return {
         "url": url,
         "kind": reading.root.summary["kind"],
-        "url_count": count,
-        "url_hash": url_hash,
+        "url_count": union.count,
+        "url_hash": union.url_hash,
         "complete": reading.is_complete,
-        "notes": [_note(note) for note in reading.notes],
+        "notes": [_note(note) for note in [*reading.notes, *repeated_notes(union)]],
         "parts": [
             {
                 "url": part.url,

@@ -1,0 +1,86 @@
+"""Every page that links lead to, as a member and as an operator: what the browser says, and what a reader would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser import findings
+from tests.browser.crawl import Link, crawl
+from tests.browser.driver import Visitor
+from tests.browser.world import MEMBER, OPERATOR, Desk
+
+MOST = 150
+# No link leads to a search: people type it.
+STARTS = ("/", "/search/?q=lantern", "/search/")
+EXPECTED = {
+    "/", "/stream/", "/stream/feeds/", "/sitemaps/", "/sitemaps/add/", "/sitemaps/*/", "/sitemaps/*/edit/",
+    "/sitemaps/*/parts/", "/sitemaps/*/snapshots/", "/sitemaps/changes/*/", "/sitemaps/changes/*/urls.csv",
+    "/channels/", "/channels/*/", "/channels/add/webhook/", "/deliveries/*/", "/alerts/", "/account/", "/keys/",
+    "/account/tokens/", "/accounts/2fa/", "/api/docs",
+}  # fmt: skip
+OF_OPERATORS = {
+    "/operations/", "/operations/jobs/", "/operations/backups/", "/operations/runs/*/", "/people/", "/audit/",
+}  # fmt: skip
+MAIN_PAGES = (
+    "/", "/stream/", "/sitemaps/", "/sitemaps/add/", "/channels/", "/alerts/", "/search/?q=lantern", "/account/",
+    "/operations/", "/operations/jobs/",
+)  # fmt: skip
+
+
+def is_ours(link: Link) -> bool:
+    """The page of the API is drawn by somebody else's program."""
+    return not link.is_download and not link.path.startswith("/api/")
+
+
+def walk(person: Visitor, *checks: Callable[..., object]) -> tuple[set[str], list[str]]:
+    """The kinds of pages that were opened, and everything that is wrong with any of them."""
+    wrong: list[str] = []
+
+    def look(link: Link, status: int) -> None:
+        if status != 200:
+            wrong.append(f"{link.path}: answered {status}")
+        for check in checks if is_ours(link) else ():
+            wrong.extend(f"{link.path}: {text}" for text in check(person.page))
+
+    opened = crawl(person, look=look, most=MOST, starts=STARTS)
+    return {link.shape for link in opened}, wrong
+
+
+def test_member_finds_every_page_whole_in_english_and_light(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    member = visitor(desk, MEMBER, color_scheme="light")
+    shapes, wrong = walk(member, findings.sideways, findings.unlabelled, findings.odd_headings, findings.pale)
+    assert wrong == []
+    assert shapes >= EXPECTED
+    assert not [shape for shape in shapes if shape.startswith("/operations/")]
+
+
+def test_operator_finds_every_page_whole_in_chinese_and_dark(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    operator = visitor(desk, OPERATOR, color_scheme="dark", locale="zh-CN")
+    shapes, wrong = walk(operator, findings.sideways, findings.unlabelled, findings.pale, findings.untranslated)
+    assert wrong == []
+    assert shapes >= EXPECTED | OF_OPERATORS
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en-GB", "dark"), ("zh-CN", "light")])
+def test_main_pages_are_whole_the_other_way_round(
+    desk: Desk, visitor: Callable[..., Visitor], language: str, theme: str
+) -> None:
+    operator = visitor(desk, OPERATOR, color_scheme=theme, locale=language)
+    for path in MAIN_PAGES:
+        operator.go(path)
+        page = operator.page
+        assert [*findings.sideways(page), *findings.pale(page), *findings.odd_headings(page)] == [], path
+
+
+def test_page_of_the_api_asks_nobody_else_and_draws_itself(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    member = visitor(desk, MEMBER)
+    member.go("/api/docs")
+    member.page.locator(".opblock", has_text="/api/v1/sitemaps/monitors").first.wait_for()
+
+
+def test_missing_page_says_so_in_words(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    member = visitor(desk, MEMBER)
+    assert member.go("/sitemaps/nowhere/").status == 404
+    member.sees("There is nothing at this address")
