@@ -129,19 +129,19 @@ def live(sites: dict[str, Far], number: int) -> None:
 
 
 def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> None:
-    """Checks at several hours of every day but one, so that a day without a measurement is there too."""
+    """Checks at several hours of every day but one of the reader's, so that a day without a measurement is there."""
     from watchbook.base import clock
     from watchbook.core.jobs import runner
     from watchbook.sources.sitemaps.jobs.due import run_due_now
 
     days = plan["days"]
+    silent = (now - timedelta(days=days // 3)).astimezone(clock.SHANGHAI).date() if days > 6 else None
     number = 0
     for day in range(days, -1, -1):
-        if day == days // 3:
-            continue
         for hour in HOURS:
             moment = (now - timedelta(days=day)).replace(hour=hour, minute=4)
-            if not now - timedelta(days=days) <= moment < now - timedelta(hours=1):
+            is_past = now - timedelta(days=days) <= moment < now - timedelta(hours=1)
+            if not is_past or moment.astimezone(clock.SHANGHAI).date() == silent:
                 continue
             number += 1
             if day == FAILING_DAYS:

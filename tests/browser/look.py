@@ -1,7 +1,8 @@
 """`python -m tests.browser.look DIR`: pictures of every page of a filled desk, for people who look at them.
 
-Each page in two widths, two themes and two languages, named page-width-theme-language.png. `--only` takes a pattern of
-page names, `--pictures` writes the two pictures of the README instead.
+Each page in two widths, two themes and two languages, named page-width-theme-language.png, and words.txt with what
+holds English words on Chinese pages. `--only` takes a pattern of page names, `--pictures` writes the two pictures of the
+README instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from playwright.sync_api import Browser
 from tests.browser.crawl import Link, crawl
 from tests.browser.driver import Visitor, started
 from tests.browser.fill import NAMES
+from tests.browser.findings import english_left
 from tests.browser.world import MEMBER, OPERATOR, Desk, World
 from watchbook.base.testing import servers
 
@@ -72,6 +74,20 @@ def shoot(browser: Browser, desk: Desk, pages: list[tuple[str, str]], folder: Pa
         person.close()
 
 
+def write_words(browser: Browser, desk: Desk, pages: list[tuple[str, str]], folder: Path, **who: object) -> None:
+    """Data among it: somebody has to read it."""
+    person = Visitor(browser, desk.url, locale="zh-CN", **who)
+    seen: set[str] = set()
+    with (folder / "words.txt").open("a", encoding="utf-8") as file:
+        for name, path in pages:
+            person.go(path)
+            for text in english_left(person.page):
+                if text not in seen:
+                    seen.add(text)
+                    file.write(f"{name}: {text}\n")
+    person.close()
+
+
 def shoot_readme(browser: Browser, desk: Desk, folder: Path) -> None:
     cookies = signed_in(browser, desk, OPERATOR)
     for name, language in (("home", "en-GB"), ("home-zh", "zh-CN")):
@@ -102,7 +118,9 @@ def main() -> None:
             found = [page for page in pages_of(browser, desk, email) if page[0] not in seen]
             seen |= {name for name, _ in found}
             wanted = [page for page in found if re.search(given.only, page[0])]
-            shoot(browser, desk, wanted, given.folder, storage_state=signed_in(browser, desk, email))
+            cookies = signed_in(browser, desk, email)
+            shoot(browser, desk, wanted, given.folder, storage_state=cookies)
+            write_words(browser, desk, wanted, given.folder, storage_state=cookies)
         shoot(browser, desk, [(slug(path), path) for path in OUTSIDE], given.folder)
 
 

@@ -15,6 +15,7 @@ import time
 from tests.crash.carriers import CARRIERS, Carrier
 from tests.crash.points import all_points, reached_by
 from tests.crash.report import Result, table
+from tests.crash.wanted import Wanted, add_options, read_options
 
 LONGEST_SECONDS = 1800.0
 SAID = 40
@@ -23,11 +24,13 @@ SAID = 40
 class Driver:
     """A carrier in a process of its own, because Django has one database for each."""
 
-    def __init__(self, carrier: Carrier, words: list[str]) -> None:
+    def __init__(self, carrier: Carrier, wanted: Wanted) -> None:
         self.carrier = carrier
         self.result: Result | None = None
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.driver", carrier.name, *words], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "tests.crash.driver", carrier.name, *wanted.words()],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -62,9 +65,9 @@ class Driver:
                 self.process.kill()
 
 
-def run(carriers: list[Carrier], words: list[str]) -> int:
+def run(carriers: list[Carrier], wanted: Wanted) -> int:
     began = time.monotonic()
-    drivers = [Driver(carrier, words) for carrier in carriers]
+    drivers = [Driver(carrier, wanted) for carrier in carriers]
     try:
         for driver in drivers:
             driver.wait(began + LONGEST_SECONDS - time.monotonic())
@@ -91,11 +94,11 @@ def run(carriers: list[Carrier], words: list[str]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="embedded only, each point once, 20 kills")
-    parser.add_argument("--seed", type=int, default=1, help="of the random kills")
+    add_options(parser)
     parser.add_argument("--only", choices=CARRIERS, action="append", help="this carrier; may be given more than once")
     chosen = parser.parse_args()
-    names = ["embedded"] if chosen.quick else chosen.only or list(CARRIERS)
+    wanted = read_options(chosen)
+    names = ["embedded"] if wanted.is_quick else chosen.only or list(CARRIERS)
     strangers = [point for point in all_points() if reached_by(point) is None]
     for point in strangers:
         print(f"No scene is known to reach {point}.")
@@ -106,7 +109,7 @@ def main() -> int:
             print(f"{CARRIERS[name].title}: not tried, because {reason}.")
         else:
             present.append(CARRIERS[name])
-    return run(present, ["--seed", str(chosen.seed), *(["--quick"] if chosen.quick else [])]) or int(bool(strangers))
+    return run(present, wanted) or int(bool(strangers))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One carrier from its first process to its last: python -m tests.crash.driver CARRIER [--quick] [--seed N].
+"""One carrier from its first process to its last: python -m tests.crash.driver CARRIER [options].
 
 Speaks JSON lines on standard output: {"say": sentence} while it works, {"result": figures} at its end.
 """
@@ -22,6 +22,7 @@ from typing import Any
 from tests.crash.carriers import CARRIERS, Backing, Carrier, opened
 from tests.crash.points import points_of
 from tests.crash.report import Result
+from tests.crash.wanted import Wanted, add_options, read_options
 from tests.crash.world import World
 
 PLACES = 4
@@ -52,7 +53,7 @@ def environment(home: Path, world: World, backing: Backing) -> dict[str, str]:
     }
 
 
-def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result:
+def play(carrier: Carrier, folder: Path, wanted: Wanted) -> Result:
     began = time.monotonic()
     for name in [name for name in os.environ if DROPPED.match(name)]:
         del os.environ[name]
@@ -68,11 +69,11 @@ def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result
         django.setup()
         from tests.crash import story
 
-        points = points_of(is_embedded=carrier.is_embedded, commands=not is_quick)
+        points = points_of(is_embedded=carrier.is_embedded, commands=not wanted.is_quick)
         result = Result(carrier.title, points=points)
         story.play(
             carrier, backing, world, folder, result,
-            stack=stack, seed=seed, is_quick=is_quick, say=lambda sentence: tell(say=sentence),
+            stack=stack, wanted=wanted, say=lambda sentence: tell(say=sentence),
         )  # fmt: skip
     result.seconds = time.monotonic() - began
     return result
@@ -81,12 +82,11 @@ def play(carrier: Carrier, folder: Path, *, is_quick: bool, seed: int) -> Result
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("carrier", choices=CARRIERS)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
+    add_options(parser)
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, _end)
     folder = Path(tempfile.mkdtemp(prefix=f"watchbook-crash-{chosen.carrier}-"))
-    result = play(CARRIERS[chosen.carrier], folder, is_quick=chosen.quick, seed=chosen.seed)
+    result = play(CARRIERS[chosen.carrier], folder, read_options(chosen))
     if result.is_clean:
         shutil.rmtree(folder, ignore_errors=True)
     else:

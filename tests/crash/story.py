@@ -18,6 +18,7 @@ from tests.crash.nursery import Nursery
 from tests.crash.report import Result
 from tests.crash.scenes import backups, kills, outages, schedulers, stops, sweep
 from tests.crash.scenes.stage import Stage
+from tests.crash.wanted import Wanted
 from tests.crash.world import World
 
 
@@ -29,8 +30,7 @@ def play(
     result: Result,
     *,
     stack: ExitStack,
-    seed: int,
-    is_quick: bool,
+    wanted: Wanted,
     say: Callable[[str], None],
 ) -> None:
     # This process is cut off, too, when the database restarts; it says so only in its findings.
@@ -44,12 +44,13 @@ def play(
     crew = Crew(carrier, nursery)
     stage = Stage(
         carrier=carrier, backing=backing, crew=crew, house=house, ledger=Ledger(house), result=result,
-        random=Random(seed), say=say, is_quick=is_quick,
+        random=Random(wanted.seed), say=say, is_quick=wanted.is_quick,
     )  # fmt: skip
     if not stage.settle("baseline"):
         return
     for name, scene in scenes(stage):
-        stage.run(name, scene)
+        if not wanted.scenes or name in wanted.scenes:
+            stage.run(name, scene)
     crew.kill_all()
     _check_server(stage)
 
