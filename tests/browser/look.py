@@ -1,8 +1,8 @@
 """`python -m tests.browser.look DIR`: pictures of every page of a filled desk, for people who look at them.
 
 Each page in two widths, two themes and two languages, named page-width-theme-language.png, and words.txt with what
-holds English words on Chinese pages. `--only` takes a pattern of page names, `--pictures` writes the two pictures of the
-README instead.
+holds English words on Chinese pages. `--only` takes a pattern of page names, `--pictures` writes the two pictures of
+the README instead.
 """
 
 from __future__ import annotations

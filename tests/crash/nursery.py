@@ -141,7 +141,7 @@ def _load_everything() -> None:
     from tests.crash import ticking
     from watchbook.core import registry
 
-    MigrationLoader(None, ignore_no_initial=True)
+    MigrationLoader(None)
     ticking.declare()
     for job in registry.jobs().values():
         job.function()

@@ -93,7 +93,7 @@ from watchbook.core.jobs.models import JobSchedule
 from watchbook.base import clock
 
 user = User.objects.create_user(email="a@example.com", password="correct horse battery")
-client = Client()
+client = Client(headers={"host": "127.0.0.1"})
 anonymous = client.get(reverse("tides:list")).status_code
 client.force_login(user)
 scheduler.make_due_runs(clock.now())

@@ -27,11 +27,17 @@ def text(raw: str) -> str:
 
 
 def integer(raw: str) -> int:
-    return int(raw.strip())
+    try:
+        return int(raw.strip())
+    except ValueError:
+        raise ValueError("expected a whole number") from None
 
 
 def number(raw: str) -> float:
-    return float(raw.strip())
+    try:
+        return float(raw.strip())
+    except ValueError:
+        raise ValueError("expected a number") from None
 
 
 def switch(raw: str) -> bool:

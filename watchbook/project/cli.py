@@ -10,6 +10,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,6 +31,8 @@ HOUSE = {
     "users": "watchbook.core.accounts.cli",
     "tokens": "watchbook.core.accounts.cli",
 }
+# Commands that must find the database as it is, or need none.
+NO_TABLES = {"up", "web", "doctor", "restore", "worker", "beat"}
 DJANGO_LISTED = ("migrate", "shell", "dbshell", "check")
 
 
@@ -61,9 +64,7 @@ def _has(package: str, module: str) -> bool:
 
 
 def _django_command(name: str) -> click.Command | None:
-    from django.core.management import get_commands
-
-    if name not in get_commands():
+    if name not in _django_names():
         return None
 
     @click.command(
@@ -81,8 +82,31 @@ def _django_command(name: str) -> click.Command | None:
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="watchbook")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
-def program(debug: bool) -> None:
+@click.pass_context
+def program(ctx: click.Context, debug: bool) -> None:
     """Watch, collect, keep every version, prove, tell, file."""
+    if ctx.invoked_subcommand not in NO_TABLES and not {"--help", "-h", "parse"} & set(sys.argv):
+        _make_first_tables()
+
+
+def _make_first_tables() -> None:
+    """The first command on a new machine should work, not talk of missing tables. Only for a file of our own."""
+    from django.conf import settings
+    from django.db import connection
+
+    file = Path(str(settings.DATABASES["default"]["NAME"]))
+    is_new = connection.vendor == "sqlite" and (not file.exists() or file.stat().st_size == 0)
+    if is_new and sys.argv[1] not in _django_names():
+        from watchbook.core.ops.migrating import migrate_if_needed
+
+        click.echo("watchbook: making the database …", err=True)
+        migrate_if_needed()
+
+
+def _django_names() -> set[str]:
+    from django.core.management import get_commands
+
+    return set(get_commands())
 
 
 def main() -> None:

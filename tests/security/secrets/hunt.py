@@ -29,6 +29,7 @@ class Hunt:
 
     def __init__(self) -> None:
         self.secrets: dict[str, list[bytes]] = {}
+        self._plain: dict[str, list[str]] = {}
 
     def add(self, kind: str, secret: str) -> str:
         assert len(secret) >= 6, kind
@@ -37,7 +38,11 @@ class Hunt:
             repr(secret)[1:-1], secret.encode().hex(),
         }  # fmt: skip
         self.secrets.setdefault(kind, []).extend(form.encode() for form in forms)
+        self._plain.setdefault(kind, []).append(secret)
         return secret
+
+    def first(self, kind: str) -> str:
+        return self._plain[kind][0]
 
     def search(self, data: bytes | str | None, depth: int = 0) -> set[str]:
         if not data:

