@@ -117,11 +117,11 @@ LEASE_END = {
 def _take(run: Ready, owner: str, now: datetime) -> bool:
     lease = lease_seconds(registry.jobs()[run.name])
     moment = connection.ops.adapt_datetimefield_value(now)
-    values = [owner, lease, moment, run.exclusive or None, run.pk, run.fence, moment]
+    values: list[Any] = [owner, lease, moment, run.exclusive or None, run.pk, run.fence, moment]
     try:
         with transaction.atomic() if run.exclusive else nullcontext(), connection.cursor() as cursor:
             cursor.execute(TAKE.format(lease_end=LEASE_END[connection.vendor]), values)
-            taken = cursor.rowcount == 1
+            taken = bool(cursor.rowcount == 1)
     except IntegrityError:
         return False  # its exclusive name is held
     if taken:

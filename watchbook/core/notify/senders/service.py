@@ -43,7 +43,7 @@ def send(_channel: NotificationChannel, config: dict[str, Any], message: Message
         return failed("service_refused", is_permanent=True)
     for plugin in service:
         # A Matrix server may name another one to go to; whoever named this one did not name that.
-        plugin.discovery = False
+        plugin.discovery = False  # type: ignore[attr-defined]
     counting.add(requests=1)
     outcome = service.notify(
         body=_body(message),
