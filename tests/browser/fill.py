@@ -64,6 +64,18 @@ NAMES = {
     "rest": "冬季市集",
     "atlas": "Street Atlas of a town with a rather long name, all districts",
 }
+ALERTS = {
+    "en": {
+        "disk": ("The disk is nearly full", "92 % of it is in use.", "71 % in use"),
+        "receiver": ("A receiver has not answered for an hour", "Notices wait and none is lost. Mend the receiver."),
+        "museum": ("Old Mill Museum cannot be read", "The last 9 checks failed. Nothing is taken for deleted."),
+    },
+    "zh": {
+        "disk": ("磁盘快满了", "已使用 92 %。", "已使用 71 %"),
+        "receiver": ("一个接收方已有一小时没有应答", "通知在等待，没有丢失。请修复接收方。"),
+        "museum": ("无法读取 Old Mill Museum", "最近 9 次检查失败。没有任何内容被当作删除。"),
+    },
+}
 OF_THE_OPERATOR = ("shop", "paper", "docs", "atlas", "down")
 
 
@@ -74,10 +86,13 @@ def make_people(plan: dict[str, Any]) -> dict[str, Any]:
 
     # Cheap here; whoever signs in gets a hash at the full price.
     BCryptSHA256PasswordHasher.rounds = 4
-    return {
+    people = {
         name: actions.add(email, plan["password"], operator=name == "operator", verified=True)
         for name, email in plan["people"].items()
     }
+    people["operator"].has_completed_onboarding = True
+    people["operator"].save(update_fields=["has_completed_onboarding"])
+    return people
 
 
 def make_channels(user: Any, hooks: Far) -> dict[str, Any]:
@@ -157,10 +172,9 @@ def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> Non
                         runner.run_now(job)
 
 
-def last_hour(people: dict[str, Any], sites: dict[str, Far], now: datetime) -> None:
-    """The states that last only a while: degraded, suspect, paused, waiting, open."""
+def last_hour(sites: dict[str, Far], now: datetime) -> None:
+    """The states that last only a while: degraded, suspect, paused."""
     from watchbook.base import clock
-    from watchbook.core.alerts.conditions import close_alert, open_alert
     from watchbook.sources.sitemaps import actions
     from watchbook.sources.sitemaps.jobs.due import run_due_now
     from watchbook.sources.sitemaps.models import MonitorTask
@@ -173,21 +187,27 @@ def last_hour(people: dict[str, Any], sites: dict[str, Far], now: datetime) -> N
     for n in range(8, 170):
         sites["sale"].do("remove", page=f"/offers/autumn-{n:03}")
     actions.pause(MonitorTask.objects.get(name=NAMES["rest"]))
-    with clock.set_to(now - timedelta(days=2, hours=3)):
-        open_alert("disk", level="P1", source="ops", title="The disk is nearly full", message="92 % of it is in use.")
-    with clock.set_to(now - timedelta(days=2, hours=1)):
-        close_alert("disk", "71 % in use")
     with clock.set_to(now - timedelta(minutes=40)):
         MonitorTask.objects.exclude(status="paused").update(next_check_at=clock.now())
         run_due_now(clock.now())
-        open_alert(
-            "outbox", level="P2", source="notify", title="A receiver has not answered for an hour", link="/channels/",
-            message="Notices wait and none is lost. Mend the receiver, or switch the channel off.",
-        )  # fmt: skip
-        open_alert(
-            "museum", level="P1", source="sitemaps", title="Old Mill Museum cannot be read", link="/sitemaps/",
-            message="The last 9 checks failed with 503. Nothing is taken for deleted.",
-        )  # fmt: skip
+
+
+def raise_alerts(language: str, now: datetime) -> None:
+    """Two that are open and one that was."""
+    from watchbook.base import clock
+    from watchbook.core.alerts.conditions import close_alert, open_alert
+
+    words = ALERTS[language]
+    with clock.set_to(now - timedelta(days=2, hours=3)):
+        title, message, note = words["disk"]
+        open_alert("disk", level="P1", source="ops", title=title, message=message)
+    with clock.set_to(now - timedelta(days=2, hours=1)):
+        close_alert("disk", note)
+    with clock.set_to(now - timedelta(minutes=40)):
+        title, message = words["receiver"]
+        open_alert("receiver", level="P2", source="notify", title=title, message=message, link="/channels/")
+        title, message = words["museum"]
+        open_alert("museum", level="P1", source="sitemaps", title=title, message=message, link="/sitemaps/")
 
 
 def small_things(people: dict[str, Any]) -> None:
@@ -225,7 +245,8 @@ def main() -> None:
         for name, names in (("member", tuple(NAMES)), ("operator", OF_THE_OPERATOR)):
             make_monitors(people[name], sites, names, make_channels(people[name], hooks))
     pass_days(plan, sites, now)
-    last_hour(people, sites, now)
+    last_hour(sites, now)
+    raise_alerts(plan["language"], now)
     small_things(people)
 
 

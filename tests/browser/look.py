@@ -88,13 +88,38 @@ def write_words(browser: Browser, desk: Desk, pages: list[tuple[str, str]], fold
     person.close()
 
 
-def shoot_readme(browser: Browser, desk: Desk, folder: Path) -> None:
-    cookies = signed_in(browser, desk, OPERATOR)
+@contextlib.contextmanager
+def filled(language: str = "en") -> Iterator[tuple[Browser, Desk]]:
+    """A browser, and a desk with a month of history."""
+    with contextlib.ExitStack() as stack:
+        world = World(stack)
+        desk = Desk(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="watchbook-look-"))), world)
+        desk.fill(world, days=DAYS, language=language)
+        stack.enter_context(desk.running())
+        yield stack.enter_context(started(servers.chromium())), desk
+
+
+def shoot_readme(folder: Path) -> None:
     for name, language in (("home", "en-GB"), ("home-zh", "zh-CN")):
-        person = Visitor(browser, desk.url, color_scheme="light", locale=language, storage_state=cookies)
-        person.go("/")
-        person.page.screenshot(path=folder / f"{name}.png")
-        person.close()
+        with filled(language[:2]) as (browser, desk):
+            cookies = signed_in(browser, desk, OPERATOR)
+            person = Visitor(browser, desk.url, color_scheme="light", locale=language, storage_state=cookies)
+            person.page.set_viewport_size({"width": 1280, "height": 1000})
+            person.go("/")
+            person.page.screenshot(path=folder / f"{name}.png")
+
+
+def shoot_all(folder: Path, only: str) -> None:
+    seen: set[str] = set()
+    with filled() as (browser, desk):
+        for email in (OPERATOR, MEMBER):
+            found = [page for page in pages_of(browser, desk, email) if page[0] not in seen]
+            seen |= {name for name, _ in found}
+            wanted = [page for page in found if re.search(only, page[0])]
+            cookies = signed_in(browser, desk, email)
+            shoot(browser, desk, wanted, folder, storage_state=cookies)
+            write_words(browser, desk, wanted, folder, storage_state=cookies)
+        shoot(browser, desk, [(slug(path), path) for path in OUTSIDE], folder)
 
 
 def main() -> None:
@@ -104,24 +129,10 @@ def main() -> None:
     parser.add_argument("--pictures", action="store_true", help="only the two pictures of the README")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as stack:
-        world = World(stack)
-        desk = Desk(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="watchbook-look-"))), world)
-        desk.fill(world, days=DAYS)
-        stack.enter_context(desk.running())
-        browser = stack.enter_context(started(servers.chromium()))
-        if given.pictures:
-            shoot_readme(browser, desk, given.folder)
-            return
-        seen: set[str] = set()
-        for email in (OPERATOR, MEMBER):
-            found = [page for page in pages_of(browser, desk, email) if page[0] not in seen]
-            seen |= {name for name, _ in found}
-            wanted = [page for page in found if re.search(given.only, page[0])]
-            cookies = signed_in(browser, desk, email)
-            shoot(browser, desk, wanted, given.folder, storage_state=cookies)
-            write_words(browser, desk, wanted, given.folder, storage_state=cookies)
-        shoot(browser, desk, [(slug(path), path) for path in OUTSIDE], given.folder)
+    if given.pictures:
+        shoot_readme(given.folder)
+    else:
+        shoot_all(given.folder, given.only)
 
 
 if __name__ == "__main__":

@@ -49,10 +49,11 @@ class Desk:
             "EMAIL_PORT": str(world.mail.port),
         }
 
-    def fill(self, world: World, *, days: int) -> None:
+    def fill(self, world: World, *, days: int, language: str = "en") -> None:
         """People, and so many days of history with every state a monitor, a delivery and an alert can have."""
         given = {
             "days": days,
+            "language": language,
             "sites": {name: site.url for name, site in world.sites.items()},
             "hooks": world.hooks.url,
             "people": {"member": MEMBER, "operator": OPERATOR, **NEWCOMERS},

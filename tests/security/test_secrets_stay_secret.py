@@ -15,6 +15,7 @@ from tests.security.secrets import hunt as hunting
 from tests.security.secrets import story
 from tests.security.secrets.house import House, made_up, opened
 from tests.security.secrets.hunt import Hunt
+from watchbook.core.ops.tests.processes import run
 
 # In a mail these are the message itself.
 MEANT_FOR_MAILS = {"confirmation key", "reset key", "unsubscribe token"}
@@ -100,10 +101,14 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("trouble", WRONG)
-def test_wrong_settings_are_told_without_the_secret(trouble: str, tmp_path: Path) -> None:
-    from watchbook.core.ops.tests.processes import run
+# Ten seconds of waiting for each question that needs the database.
+WAITING = {"a database that is not there", "a password of the environment"}
 
+
+@pytest.mark.parametrize(
+    "trouble", [pytest.param(name, marks=pytest.mark.slow) if name in WAITING else name for name in WRONG]
+)
+def test_wrong_settings_are_told_without_the_secret(trouble: str, tmp_path: Path) -> None:
     hunt = Hunt()
     secret = hunt.add("secret", made_up("setting"))
     extra = {name: value.format(secret) for name, value in WRONG[trouble].items()}

@@ -129,10 +129,12 @@ def _prepare() -> None:
 
 
 def _end(message: str, debug: bool) -> None:
-    if debug:
-        raise  # noqa: PLE0704 - called from an except block
     from watchbook.base.logs import redact  # an error may quote a setting
 
+    if debug:
+        import traceback  # only on request
+
+        click.echo(redact.text(traceback.format_exc()), err=True)
     click.echo(f"watchbook: {redact.text(message)}", err=True)
     sys.exit(1)
 

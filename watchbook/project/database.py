@@ -17,7 +17,14 @@ SQLITE_PRAGMAS = (
 def database(url: str, home: Path) -> dict[str, Any]:
     if not url:
         return _sqlite(home / "watchbook.sqlite3")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        # The parser's own words quote the address, and with it the password.
+        raise WrongSetting(
+            "DATABASE_URL cannot be read. Signs such as / # [ @ in a password are written %2F %23 %5B %40."
+        ) from None
     scheme = parts.scheme.split("+")[0]
     if scheme == "sqlite":
         # sqlite:///relative.db and sqlite:////absolute.db
@@ -31,7 +38,7 @@ def database(url: str, home: Path) -> dict[str, Any]:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": query.pop("host", unquote(parts.hostname or "")),
-        "PORT": str(parts.port or ""),
+        "PORT": str(port or ""),
     }
     if not shared["NAME"]:
         raise WrongSetting("DATABASE_URL names no database")
@@ -47,7 +54,10 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 
 def _postgres(query: dict[str, str]) -> dict[str, Any]:
-    pool = {"min_size": 1, "max_size": int(query.pop("pool", "20")), "timeout": 10}
+    size = query.pop("pool", "20")
+    if not (size.isascii() and size.isdigit() and 0 < int(size) < 10_000):
+        raise WrongSetting("DATABASE_URL: pool is the number of connections, such as pool=20")
+    pool = {"min_size": 1, "max_size": int(size), "timeout": 10}
     # A worker stopped inside a transaction must not hold its locks for ever.
     options = {"pool": pool, "options": "-c idle_in_transaction_session_timeout=60000", **query}
     return {"ENGINE": "django.db.backends.postgresql", "OPTIONS": options}

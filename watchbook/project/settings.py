@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ if not os.access(HOME, os.W_OK | os.X_OK):
     raise WrongSetting(f"WATCHBOOK_HOME: {HOME} cannot be written to")
 
 SECRET_KEY = options.SECRET_KEY.value or secret_file(HOME / "keys" / "secret_key")
-SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value if ":" in pair) or {
+if not all(re.fullmatch(r"[\w-]{1,20}:.{16,}", pair) for pair in options.SECRETS_KEYS.value):
+    # Left out silently, they would make way for a new key, and nothing that is sealed could be opened.
+    raise WrongSetting("WATCHBOOK_SECRETS_KEYS: each key is written id:key, with at least 16 characters behind the colon")
+SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value) or {
     "k1": secret_file(HOME / "keys" / "secrets_key")
 }
 DEBUG = options.DEBUG.value
@@ -143,6 +147,7 @@ MFA_ADAPTER = "watchbook.core.accounts.adapter.MfaAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Watchbook"
 
+SESSION_ENGINE = "watchbook.core.accounts.sessions"
 SESSION_COOKIE_NAME = "__Host-watchbook" if _IS_HTTPS else "watchbook_session"
 CSRF_COOKIE_NAME = "__Host-watchbook-csrf" if _IS_HTTPS else "watchbook_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _IS_HTTPS

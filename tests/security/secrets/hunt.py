@@ -110,7 +110,9 @@ def in_database(hunt: Hunt, home: Path, url: str) -> dict[str, set[str]]:
 def _sqlite_cells(home: Path) -> Iterator[tuple[str, str, Any]]:
     with closing(sqlite3.connect(home / "watchbook.sqlite3", timeout=20)) as database:
         database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        # A virtual table keeps what it holds in tables of its own, which are listed as well.
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        tables = [name for (name,) in database.execute(query)]
         for table in tables:
             rows = database.execute(f'SELECT * FROM "{table}"')
             columns = [entry[0] for entry in rows.description]

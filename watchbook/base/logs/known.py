@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import html
 import json
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from watchbook.base import env
 from watchbook.base.logs.names import hides
@@ -20,9 +22,14 @@ SHORTEST = 6
 SHORTEST_PART = 10
 # The oldest go first. Each costs one search in every logged line.
 MOST = 4_000
+MOST_HERE = 100
 
 _lock = threading.Lock()
 _values: OrderedDict[str, None] = OrderedDict()
+# Of the settings: few, and never pushed out by others.
+_lasting: dict[str, None] = {}
+# Of what this thread is just doing, such as the key in the address it was asked for.
+_here: ContextVar[list[str] | None] = ContextVar("secrets_here", default=None)
 _options_seen = 0
 
 
@@ -37,18 +44,36 @@ def remember(secret: str) -> str:
     return secret
 
 
+@contextlib.contextmanager
+def for_a_while() -> Iterator[None]:
+    """What `remember_here` is told inside is masked until the block ends."""
+    token = _here.set([])
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def remember_here(secret: str) -> None:
+    """Mask this value as long as the present work lasts. For what comes from outside: it must not push others out."""
+    values = _here.get()
+    if values is not None and len(values) < MOST_HERE:
+        values.extend(_forms(secret))
+
+
 def forget_all() -> None:
     """For tests."""
     global _options_seen
     with _lock:
         _values.clear()
+        _lasting.clear()
         _options_seen = 0
 
 
 def mask(text: str, with_what: str) -> str:
     _read_options()
     with _lock:
-        found = [value for value in _values if value in text]
+        found = [value for values in (_values, _lasting, _here.get() or ()) for value in values if value in text]
     for value in sorted(found, key=len, reverse=True):
         text = text.replace(value, with_what)
     return text
@@ -71,18 +96,22 @@ def remember_setting(value: Any) -> None:
     for part in value if isinstance(value, tuple | list) else (value,):
         if not isinstance(part, str):
             continue
-        if "://" in part:
-            remember(_password(part))
-        else:
-            remember(part)
-            remember(part.rpartition(":")[2])
+        secrets = _passwords(part) if "://" in part else (part, part.rpartition(":")[2])
+        with _lock:
+            _lasting.update(dict.fromkeys(form for secret in secrets for form in _forms(secret)))
 
 
-def _password(address: str) -> str:
+def _passwords(address: str) -> Iterable[str]:
+    """What is secret in the address of a service, also where it is written so that parsers stumble over it."""
     try:
-        return urlsplit(address).password or ""
+        password = urlsplit(address).password or ""
     except ValueError:
-        return ""
+        password = ""
+    if not password:
+        password = address.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    named = [value for name, value in parse_qsl(address.partition("?")[2]) if hides(name)]
+    # A parser's complaint quotes the piece before the sign it does not like.
+    return [password, unquote(password), *re.split(r"[/?#@:\[\]]", password), *named]
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Reporter(ExceptionReporter):
 
     def get_traceback_data(self) -> dict[str, Any]:
         data = super().get_traceback_data()
-        for name in ("request_GET_items", "request_COOKIES_items"):
+        for name in ("request_GET_items", "request_COOKIES_items", "filtered_POST_items"):
             if name in data:
                 hide_all = "COOKIES" in name
                 data[name] = [(k, redact.MASK if hide_all or redact.hides(k) else v) for k, v in data[name]]

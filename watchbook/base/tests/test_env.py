@@ -15,7 +15,9 @@ def test_an_unset_or_empty_variable_is_the_default(monkeypatch):
     assert COUNT.value == 3
 
 
-@pytest.mark.parametrize(("raw", "said"), [("x", "expected a whole number"), ("0", "the least is 1"), ("10", "the most is 9")])
+@pytest.mark.parametrize(
+    ("raw", "said"), [("x", "expected a whole number"), ("0", "the least is 1"), ("10", "the most is 9")]
+)
 def test_a_wrong_value_is_one_clear_line(monkeypatch, raw, said):
     monkeypatch.setenv("TEST_ONLY_COUNT", raw)
     with pytest.raises(WrongSetting, match=said) as caught:

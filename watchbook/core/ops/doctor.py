@@ -129,7 +129,7 @@ def _broker() -> str:
         with connect(url, connect_timeout=5) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=5)
             return f"{broker.transport.driver_type} answers."
-    except (KombuError, OSError) as error:
+    except (KombuError, OSError, ValueError) as error:
         raise _Bad(f"The broker of CELERY_BROKER_URL does not answer ({type(error).__name__}).") from None
 
 

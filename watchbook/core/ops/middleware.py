@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from watchbook.base.env import WrongSetting
-from watchbook.base.logs import request_id
+from watchbook.base.logs import known, request_id
+from watchbook.base.logs.names import hides
 
 log = logging.getLogger("watchbook.requests")
 
@@ -41,7 +42,8 @@ class RequestId:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # From META: request.headers is a copy that would keep what TrustedProxy blanks.
-        with request_id.using(request_id.accept(request.META.get("HTTP_X_REQUEST_ID"))) as value:
+        given = request_id.accept(request.META.get("HTTP_X_REQUEST_ID"))
+        with known.for_a_while(), request_id.using(given) as value:
             request.request_id = value  # type: ignore[attr-defined]
             began = time.monotonic()
             response = self.get_response(request)
@@ -51,6 +53,13 @@ class RequestId:
             took = round((time.monotonic() - began) * 1000)
             log.log(level, "%s %s %s %s ms", request.method, request.path, response.status_code, took)
             return response
+
+
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: Mapping[str, object]) -> None:
+        """The key of a reset link or of a feed stands in the path: nothing that this request logs may show it."""
+        for name, value in kwargs.items():
+            if hides(name):
+                known.remember_here(str(value))
 
 
 class SecurityHeaders:

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from watchbook.base.logs import redact
+from watchbook.base.logs import known, redact
 
 COOKIE = "sentinel-cookie-7f3a9c21"
 TOKEN = "sentinel-token-0b6d44ee"
@@ -148,3 +148,29 @@ def test_fields_are_masked_by_name_and_nested_ones_by_value():
         "parts": [{"cookie": "***"}, 3, None],
         "n": True,
     }
+
+
+def test_settings_are_not_pushed_out_by_what_comes_later(monkeypatch):
+    known.remember_setting("a-key-of-the-settings-123")
+    monkeypatch.setattr(known, "MOST", 50)
+    for number in range(100):
+        remember(f"another secret {number}")
+    assert redact.text("a-key-of-the-settings-123 another secret 99") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    "address", ["db://desk:{}@host/x", "db://desk:{}/y@host/x", "db://desk:{}#y@host/x", "db://host/x?password={}"]
+)
+def test_the_password_of_an_address_is_known_however_it_is_written(address):
+    known.remember_setting(address.format("pass%2Fword%40long"))
+    for quoted in ("pass%2Fword%40long", "pass/word@long"):
+        assert redact.text(f"cannot read {quoted} here") == "cannot read *** here"
+
+
+def test_a_secret_of_this_moment_is_masked_until_it_is_over():
+    with known.for_a_while():
+        known.remember_here("reset-key-abc-123")
+        assert redact.text("GET /reset/reset-key-abc-123/") == "GET /reset/***/"
+    assert redact.text("GET /reset/reset-key-abc-123/") == "GET /reset/reset-key-abc-123/"
+    known.remember_here("nobody listens")
+    assert redact.text("nobody listens") == "nobody listens"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from watchbook.base.logs import redact
 from watchbook.base.text import clean_text, cut
 
 KEPT_BODY = 2048
@@ -66,8 +67,8 @@ def failed(code: str, *, message: str = "", status: int | None = None, body: byt
 
 
 def kept(body: bytes) -> str:
-    """The beginning of an answer as plain text."""
-    return clean_text(body[:KEPT_BODY].decode("utf-8", "replace"))
+    """The beginning of an answer as plain text. Some receivers say back what they were sent, keys included."""
+    return cut(redact.text(clean_text(body[:KEPT_BODY].decode("utf-8", "replace"))), KEPT_BODY)
 
 
 def explain(code: str, status: int | None, message: str = "") -> str:
