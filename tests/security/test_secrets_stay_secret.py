@@ -22,6 +22,7 @@ MEANT_FOR_MAILS = {"confirmation key", "reset key", "unsubscribe token"}
 KINDS = {
     "password", "wrong password", "session cookie", "API token", "feed token", "webhook path", "webhook query",
     "webhook header", "signing secret", "service address", "SMTP password", "SECRET_KEY", "secrets key", "TOTP key",
+    "TOTP key on its way",
     "recovery code", "set-up code", "REDIS_URL password", "metrics token", "confirmation key", "reset key",
     "unsubscribe token", "refused address",
 }  # fmt: skip

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 import redis
 
+from standins.messages import Answer, Request
 from standins.ports import LoopbackPort
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
@@ -31,6 +32,14 @@ _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 def made_up(kind: str) -> str:
     """Unlike any word of the program; with signs that some writings escape."""
     return f"S3ntinel-{kind}-{secrets.token_hex(6)}"
+
+
+class Echo(WebhookSink):
+    """A receiver that says everything back, as debugging ones do; some paths fail."""
+
+    def respond(self, request: Request) -> Answer:
+        said = f"{request.method} {request.target} {request.headers.pairs} {request.body.decode('utf-8', 'replace')}"
+        return Answer.text(said, 500 if request.path.startswith("/fail/") else 200)
 
 
 @dataclass
@@ -98,7 +107,7 @@ def opened(home: Path) -> Iterator[House]:
     with contextlib.ExitStack() as stack:
         password = hunt.add("SMTP password", made_up("smtp"))
         mails = stack.enter_context(SmtpSink(users={"desk": password}))
-        hooks = stack.enter_context(WebhookSink())
+        hooks = stack.enter_context(Echo())
         cache, redis_url = stack.enter_context(_redis(home, hunt))
         environment = {
             "WATCHBOOK_LOG_LEVEL": "DEBUG",

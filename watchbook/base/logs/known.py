@@ -111,7 +111,8 @@ def _passwords(address: str) -> Iterable[str]:
         password = address.partition("://")[2].rpartition("@")[0].partition(":")[2]
     named = [value for name, value in parse_qsl(address.partition("?")[2]) if hides(name)]
     # A parser's complaint quotes the piece before the sign it does not like.
-    return [password, unquote(password), *re.split(r"[/?#@:\[\]]", password), *named]
+    pieces = [password, *re.split(r"[/?#@:\[\]]", password), *named]
+    return [*pieces, *map(unquote, pieces)]
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ LINE_LENGTH = 8_000
 LOOKED_AT = 64_000
 
 _QUOTED = r"b?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_LISTED = r"[\[(][^\[\]()\n]{0,4000}[\])]"
 _BARE = r"[^\s,;&\"'<>)\]}]+"
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -37,8 +38,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?<![\w-])({HEADER})([\"']?\s{{0,3}}[:=,]\s{{0,3}})({_QUOTED})", rf"\1\2{MASK}"),
         (rf"(?<![\w-])({HEADER})(\s{{0,3}}:\s{{0,3}})[^\n]+", rf"\1\2{MASK}"),
         (r"\b(bearer|basic|digest|negotiate)\s{1,3}[\w+/=.~-]{6,}", rf"\1 {MASK}"),
-        # password=...   "token": "..."
-        (rf"(?<![\w.-])({NAME})([\"']?\s{{0,3}}[:=]\s{{0,3}})({_QUOTED}|{_BARE})", rf"\1\2{MASK}"),
+        # password=...   "token": "..."   'password': ['...']
+        (rf"(?<![\w.-])({NAME})([\"']?\s{{0,3}}[:=]\s{{0,3}})({_QUOTED}|{_LISTED}|{_BARE})", rf"\1\2{MASK}"),
         # signing secrets, tokens with a prefix and web tokens are known by their shape
         (r"\bwhsec_[\w+/=-]{8,}", MASK),
         (r"\b([a-z]{2,8}_)(?=[\w-]{0,80}?\d)(?-i:(?=[\w-]{0,80}?[A-Z]))[\w-]{32,200}", rf"\1{MASK}"),

@@ -1,0 +1,1 @@
+"""Forum: an archive of NGA boards: topic lists, every floor, revisions, gaps."""

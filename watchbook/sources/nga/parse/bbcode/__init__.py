@@ -1,0 +1,97 @@
+"""The forum's BBCode to safe HTML: one pass, bounded depth, no text lost, tags that are not known stay text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+
+from watchbook.sources.nga.parse.bbcode import tokens as kinds
+from watchbook.sources.nga.parse.bbcode.addresses import Addresses
+from watchbook.sources.nga.parse.bbcode.builder import Builder
+from watchbook.sources.nga.parse.bbcode.clean import clean
+from watchbook.sources.nga.parse.bbcode.dice import Dice
+from watchbook.sources.nga.parse.bbcode.media import Media, image, link
+from watchbook.sources.nga.parse.bbcode.tags import KNOWN, shown
+from watchbook.sources.nga.parse.bbcode.tokens import Token, tokens
+from watchbook.sources.nga.parse.entities import lines
+from watchbook.sources.nga.parse.records import AttachmentRecord, PollRecord
+
+__all__ = ["Extras", "Place", "render"]
+
+# A post of the site is far smaller. What is larger keeps its text and loses its looks.
+LONGEST = 1_000_000
+MOST_TAGS = 60_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a post stands: its dice and its addresses depend on it."""
+
+    addresses: Addresses = field(default_factory=Addresses)
+    tid: int = 0
+    pid: int = 0
+    author_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is shown around the text."""
+
+    subject: str = ""
+    attachments: tuple[AttachmentRecord, ...] = ()
+    poll: PollRecord | None = None
+
+
+def render(source: str, place: Place | None = None, extras: Extras | None = None) -> str:
+    """HTML that may stand in a page."""
+    place, extras = place or Place(), extras or Extras()
+    head = f"<h4>{escape(extras.subject)}</h4>" if extras.subject else ""
+    return clean(head + _body(lines(source), place) + _poll(extras.poll) + _files(extras.attachments))
+
+
+def _body(source: str, place: Place) -> str:
+    if len(source) > LONGEST:
+        return shown(source).replace("\n", "<br>")
+    builder = Builder(place.addresses)
+    media = Media(place.addresses, Dice(author_id=place.author_id, tid=place.tid, pid=place.pid))
+    for count, token in enumerate(tokens(source, KNOWN)):
+        if token.kind == kinds.TEXT or count > MOST_TAGS:
+            builder.text(token.text)
+        elif token.kind == kinds.OPEN:
+            builder.open(token)
+        elif token.kind == kinds.CLOSE:
+            builder.close(token)
+        elif token.kind == kinds.ITEM:
+            builder.item(token)
+        else:
+            _piece(token, builder, media)
+    return builder.finish()
+
+
+def _piece(token: Token, builder: Builder, media: Media) -> None:
+    if token.kind == kinds.SMILEY:
+        html, is_block = media.smiley(token), False
+    elif token.kind == kinds.MENTION:
+        html, is_block = (None if builder.is_in_link() else media.mention(token)), False
+    else:
+        found = media.raw(token, block=builder.collapse, in_link=builder.is_in_link())
+        html, is_block = found if found else (None, False)
+    if html is None:
+        builder.text(token.text)
+    else:
+        builder.html(html, is_block=is_block)
+
+
+def _poll(poll: PollRecord | None) -> str:
+    if poll is None:
+        return ""
+    return '<ul class="bb-poll">' + "".join(f"<li>{escape(label)}</li>" for label, _ in poll.options) + "</ul>"
+
+
+def _files(files: tuple[AttachmentRecord, ...]) -> str:
+    if not files:
+        return ""
+    shown_files = (
+        image(file.url, file.name) if file.kind == "img" else link(file.url, file.name or file.path) for file in files
+    )
+    return '<ul class="bb-files">' + "".join(f"<li>{file}</li>" for file in shown_files) + "</ul>"

@@ -1,0 +1,126 @@
+"""Topics: the rows of one page to floors. Notes get their text from the post that they hang on; copies are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from watchbook.sources.nga.parse import bits, hanging, values
+from watchbook.sources.nga.parse.authors import Authors, author_of_row
+from watchbook.sources.nga.parse.bbcode.addresses import SITE, Addresses
+from watchbook.sources.nga.parse.errors import LayoutChanged
+from watchbook.sources.nga.parse.floors import FloorReader, is_stub, stub
+from watchbook.sources.nga.parse.notes import Notes
+from watchbook.sources.nga.parse.records import FLOORS_PER_PAGE, FloorRecord, StubRecord, TopicPage
+
+
+def topic_page(data: dict[str, Any], notes: Notes, *, site: str = SITE) -> TopicPage:
+    topic = values.mapping(data.get("__T"))
+    total = values.whole(data.get("__ROWS"), -1)
+    if total < 0 or not topic:
+        raise LayoutChanged("missing_part")
+    authors = Authors(data.get("__U"))
+    reader = FloorReader(
+        tid=values.whole(topic.get("tid")),
+        authors=authors,
+        addresses=Addresses.of_answer(site, values.mapping(data.get("__GLOBAL")).get("_ATTACH_BASE_VIEW")),
+        poll=hanging.poll(values.mapping(topic.get("post_misc_var")).get("vote")),
+    )
+    rows = _Rows(reader, notes)
+    rows.read(data.get("__R"))
+    if not rows.floors and not rows.stubs and total:
+        raise LayoutChanged("no_rows")
+    opening = rows.floors.get(0)
+    return TopicPage(
+        tid=reader.tid,
+        fid=values.whole(topic.get("fid")),
+        title=values.text(topic.get("subject")),
+        page_number=values.whole(data.get("__PAGE"), 1) or 1,
+        total_floors=total,
+        floors=tuple(sorted(rows.floors.values(), key=lambda floor: floor.floor_number)),
+        stubs=tuple(sorted(rows.stubs.values(), key=lambda floor: floor.floor_number)),
+        notes_elsewhere=tuple(sorted(rows.elsewhere(), key=lambda floor: floor.floor_number)),
+        declared_rows=values.whole(data["__R__ROWS"]) if data.get("__R__ROWS") not in (None, "") else None,
+        thread_created_at=values.moment(topic.get("postdate")) or (opening.post_created_at if opening else None),
+        **_topic_fields(topic, authors),
+        notes=notes.listed(),
+    )
+
+
+def _topic_fields(topic: Mapping[str, Any], authors: Authors) -> dict[str, Any]:
+    name, uid = author_of_row(topic.get("author"), topic.get("authorid"))
+    known_name, _ = authors.of(topic.get("authorid"))
+    return {
+        "type_bits": values.whole(topic.get("type")) & ~bits.OPENING,
+        "display_bits": bits.unpack(topic).get(1, 0),
+        "author_name": name or known_name,
+        "author_source_user_id": uid,
+        "last_reply_at": values.moment(topic.get("lastpost")),
+        "is_digest": bool(values.whole(topic["digest"])) if "digest" in topic else None,
+        "is_locked": bool(values.whole(topic.get("locked"))),
+        "mirror_of": values.whole(topic.get("quote_from")) or None,
+    }
+
+
+class _Rows:
+    """Floors and stubs by post id, and notes as they are shown under their posts."""
+
+    def __init__(self, reader: FloorReader, notes: Notes) -> None:
+        self.reader = reader
+        self.notes = notes
+        self.floors: dict[int, FloorRecord] = {}
+        self.stubs: dict[int, StubRecord] = {}
+        self.hung: dict[int, FloorRecord] = {}
+        self.numbers: set[int] = set()
+
+    def read(self, rows: Any) -> None:
+        for _, row in values.rows_in_order(rows):
+            if self._is_new(row):
+                self._take(row)
+        for pid, waiting in list(self.stubs.items()):
+            if pid in self.hung:
+                # The stub alone knows its place for certain.
+                self.floors[pid] = _at(self.hung[pid], waiting)
+                del self.stubs[pid]
+
+    def elsewhere(self) -> list[FloorRecord]:
+        return [note for pid, note in self.hung.items() if pid not in self.floors and note.floor_number > 0]
+
+    def _is_new(self, row: Mapping[str, Any]) -> bool:
+        number, pid = values.whole(row.get("lou"), -1), values.whole(row.get("pid"), -1)
+        # Only the opening post has no post id of its own.
+        if number < 0 or (number and pid <= 0):
+            self.notes.add("broken_rows")
+            return False
+        if (number and (pid in self.floors or pid in self.stubs)) or number in self.numbers:
+            self.notes.add("repeated_rows")
+            return False
+        self.numbers.add(number)
+        return True
+
+    def _take(self, row: Mapping[str, Any]) -> None:
+        pid = values.whole(row.get("pid")) if values.whole(row.get("lou")) else 0
+        if is_stub(row):
+            self.stubs[pid] = stub(row)
+        else:
+            to = values.whole(row.get("comment_to_id"), -1)
+            is_note = values.whole(row.get("type")) & bits.NOTE
+            self.floors[pid] = self.reader.read(row, parent=to if is_note and to >= 0 else None)
+        self._take_notes(row, pid)
+
+    def _take_notes(self, row: Mapping[str, Any], parent: int) -> None:
+        shown = list(values.rows_in_order(row.get("comment")))
+        for _, note in shown:
+            if values.whole(note.get("pid")) > 0 and note.get("content") is not None:
+                self.hung[values.whole(note.get("pid"))] = self.reader.read(note, parent=parent)
+        named = [pid for pid in values.raw_text(row.get("comment_id")).split(",") if pid.strip()]
+        self.notes.add("gone_notes", max(0, len(named) - len(shown)))
+
+
+def _at(note: FloorRecord, waiting: StubRecord) -> FloorRecord:
+    return note if note.floor_number == waiting.floor_number else replace(note, floor_number=waiting.floor_number)
+
+
+def page_of_floor(floor_number: int) -> int:
+    return floor_number // FLOORS_PER_PAGE + 1
