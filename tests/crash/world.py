@@ -34,7 +34,7 @@ class Place:
         self._states: list[Pages] = []
         site.add_many([f"/old/{n:03}" for n in range(BASE_PAGES)], lastmod="2019-12-31")
         if parts:
-            site.split(parts)
+            site.deal(parts)
 
     def change(self) -> None:
         """At least one page comes, so that every change is told of."""

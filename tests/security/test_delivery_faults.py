@@ -127,7 +127,9 @@ def test_nothing_goes_out_in_the_clear_where_encryption_was_asked_for(
         assert "alice" not in said
 
 
-@pytest.mark.parametrize("address", ["ünï@example.com", "a@b@example.com", "a\r\nBcc: x@example.com", "a" * 250 + "@b.c"])
+@pytest.mark.parametrize(
+    "address", ["ünï@example.com", "a@b@example.com", "a\r\nBcc: x@example.com", "a" * 250 + "@b.c"]
+)
 def test_an_odd_mail_address_is_refused_when_it_is_typed(address: str, alice: Any) -> None:
     from watchbook.core.notify.errors import BadConfig
 

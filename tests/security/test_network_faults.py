@@ -145,14 +145,18 @@ LIES = {
     "B18 utf-7 markup": lambda watch: written(watch, more=UTF7).encode(),
     "B18 utf-16 without a mark": lambda watch: written(watch).encode("utf-16-le"),
     "B18 bad gb2312": lambda watch: (
-        written(watch, before='<?xml version="1.0" encoding="gb2312"?>', more="<url><loc>http://x.example/@</loc></url>")
+        written(
+            watch, before='<?xml version="1.0" encoding="gb2312"?>', more="<url><loc>http://x.example/@</loc></url>"
+        )
         .encode()
         .replace(b"@", b"\xff\xff\x81")
     ),
     "B18 two declarations": lambda watch: written(
         watch, before='<?xml version="1.0" encoding="utf-16"?>', more="<url><loc>http://x.example/中</loc></url>"
     ).encode(),
-    "B19 a mark in the middle": lambda watch: written(watch, more="\ufeff<url><loc>http://x.example/\ufeffa</loc></url>"),
+    "B19 a mark in the middle": lambda watch: written(
+        watch, more="\ufeff<url><loc>http://x.example/\ufeffa</loc></url>"
+    ),
     "B19 mixed": lambda watch: (
         written(watch, more="<url><loc>http://x.example/中</loc></url><url><loc>http://x.example/@</loc></url>")
         .encode()
@@ -173,7 +177,8 @@ def test_a_lie_about_letters_removes_nothing_and_smuggles_nothing(name: str, wat
 
 
 @pytest.mark.parametrize(
-    "asked", ["-1", "0", "1e9", "1e999", "99999999999999999999", "Wed, 99 Foo", "Fri, 01 Jan 2099 00:00:00 GMT", "", "NaN"]
+    "asked",
+    ["-1", "0", "1e9", "1e999", "99999999999999999999", "Wed, 99 Foo", "Fri, 01 Jan 2099 00:00:00 GMT", "", "NaN"],
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_wish_for_a_pause_is_kept_between_a_second_and_a_day(asked: str, status: int, watch: Watch) -> None:
@@ -189,6 +194,7 @@ def test_a_wish_for_a_pause_is_kept_between_a_second_and_a_day(asked: str, statu
 
 def test_a_silent_host_does_not_take_the_places_of_others(watch: Watch, trust: Trust) -> None:
     """B20: many connections that say nothing, and the check of another host goes on."""
+
     def ask(url: str) -> None:
         with pytest.raises(WebError):
             client.get(url, deadline_seconds=20)

@@ -39,7 +39,9 @@ def test_a_name_that_moves_inside_is_dialled_where_it_was_checked(
 
     monkeypatch.setattr("watchbook.base.web.guard._dial", refuse)
     names.say("rebind.example", [bad.PUBLIC_4], ["127.0.0.1"])
-    answer = send(client_of(alice), "post", MONITORS, {"name": "x", "sitemap_url": f"http://rebind.example{canary.at}/"})
+    answer = send(
+        client_of(alice), "post", MONITORS, {"name": "x", "sitemap_url": f"http://rebind.example{canary.at}/"}
+    )
     assert answer.json()["error"]["code"] == "private_address"
     assert dialled == [bad.PUBLIC_4], "the first question was for robots.txt"
     assert names.asked == ["rebind.example"] * 3

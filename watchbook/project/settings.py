@@ -31,7 +31,9 @@ if not os.access(HOME, os.W_OK | os.X_OK):
 SECRET_KEY = options.SECRET_KEY.value or secret_file(HOME / "keys" / "secret_key")
 if not all(re.fullmatch(r"[\w-]{1,20}:.{16,}", pair) for pair in options.SECRETS_KEYS.value):
     # Left out silently, they would make way for a new key, and nothing that is sealed could be opened.
-    raise WrongSetting("WATCHBOOK_SECRETS_KEYS: each key is written id:key, with at least 16 characters behind the colon")
+    raise WrongSetting(
+        "WATCHBOOK_SECRETS_KEYS: each key is written id:key, with at least 16 characters behind the colon"
+    )
 SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value) or {
     "k1": secret_file(HOME / "keys" / "secrets_key")
 }

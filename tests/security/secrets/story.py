@@ -88,7 +88,9 @@ def _tokens(house: House, browser: Browser) -> list[str]:
     # Wrong, cut, in the wrong place: all of it is logged somehow.
     browser.http.get(f"/feeds/{feed}x/stream.atom")
     browser.http.get(f"/feeds/{token}/stream.atom")
-    answers = [browser.api("GET", path, token) for path in ("/api/v1/jobs", f"/api/v1/stream?token={token}", "/api/v1/x")]
+    answers = [
+        browser.api("GET", path, token) for path in ("/api/v1/jobs", f"/api/v1/stream?token={token}", "/api/v1/x")
+    ]
     answers.append(browser.api("GET", f"/api/v1/deliveries/{token}/replay", token))
     answers.append(browser.http.get("/api/v1/jobs", headers={"Authorization": f"Basic {token}"}))
     answers.append(browser.http.get("/metrics", headers={"Authorization": f"Bearer {token}"}))

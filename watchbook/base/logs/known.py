@@ -44,18 +44,13 @@ def remember(secret: str) -> str:
     return secret
 
 
-@contextlib.contextmanager
-def for_a_while() -> Iterator[None]:
-    """What `remember_here` is told inside is masked until the block ends."""
-    token = _here.set([])
-    try:
-        yield
-    finally:
-        _here.reset(token)
+def begin_here() -> None:
+    """New work begins in this thread: what the work before it remembered with `remember_here` is forgotten."""
+    _here.set([])
 
 
 def remember_here(secret: str) -> None:
-    """Mask this value as long as the present work lasts. For what comes from outside: it must not push others out."""
+    """Mask this value until new work begins. For what comes from outside: it must not push others out."""
     values = _here.get()
     if values is not None and len(values) < MOST_HERE:
         values.extend(_forms(secret))

@@ -49,7 +49,8 @@ class JobContext:
         return clock.now()
 
     def mine(self) -> Any:
-        return JobRun.objects.filter(pk=self.run.pk, fence=self.fence, state=State.RUNNING)
+        """This run while it is ours. The owner too: a claim that the database lost in a crash is claimed anew."""
+        return JobRun.objects.filter(pk=self.run.pk, fence=self.fence, owner=self.run.owner, state=State.RUNNING)
 
     def renew(self, **columns: Any) -> None:
         """Extend the lease, or learn that it is lost."""

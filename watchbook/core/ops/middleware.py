@@ -43,7 +43,9 @@ class RequestId:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # From META: request.headers is a copy that would keep what TrustedProxy blanks.
         given = request_id.accept(request.META.get("HTTP_X_REQUEST_ID"))
-        with known.for_a_while(), request_id.using(given) as value:
+        # Django still has a word to say about the request when we are done, so this is ended by the next one.
+        known.begin_here()
+        with request_id.using(given) as value:
             request.request_id = value  # type: ignore[attr-defined]
             began = time.monotonic()
             response = self.get_response(request)
@@ -53,7 +55,6 @@ class RequestId:
             took = round((time.monotonic() - began) * 1000)
             log.log(level, "%s %s %s %s ms", request.method, request.path, response.status_code, took)
             return response
-
 
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: Mapping[str, object]) -> None:
         """The key of a reset link or of a feed stands in the path: nothing that this request logs may show it."""
