@@ -68,8 +68,8 @@ def shoot(browser: Browser, desk: Desk, pages: list[tuple[str, str]], folder: Pa
         person = Visitor(browser, desk.url, width=width, color_scheme=theme, locale=language, **who)
         for name, path in pages:
             person.go(path)
-            # The page of the API draws itself after it has loaded.
-            person.page.wait_for_load_state("networkidle")
+            if path.startswith("/api/"):
+                person.page.wait_for_load_state("networkidle")  # it draws itself after it has loaded
             person.page.screenshot(path=folder / f"{name}-{width}-{theme}-{language[:2]}.png", full_page=True)
         person.close()
 

@@ -85,7 +85,9 @@ def _django_command(name: str) -> click.Command | None:
 @click.pass_context
 def program(ctx: click.Context, debug: bool) -> None:
     """Watch, collect, keep every version, prove, tell, file."""
-    if ctx.invoked_subcommand not in NO_TABLES and not {"--help", "-h", "parse"} & set(sys.argv):
+    name = ctx.invoked_subcommand
+    needs_tables = name not in NO_TABLES and name not in _django_names()
+    if needs_tables and not {"--help", "-h", "parse"} & set(sys.argv):
         _make_first_tables()
 
 
@@ -96,7 +98,7 @@ def _make_first_tables() -> None:
 
     file = Path(str(settings.DATABASES["default"]["NAME"]))
     is_new = connection.vendor == "sqlite" and (not file.exists() or file.stat().st_size == 0)
-    if is_new and sys.argv[1] not in _django_names():
+    if is_new:
         from watchbook.core.ops.migrating import migrate_if_needed
 
         click.echo("watchbook: making the database …", err=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -35,6 +36,14 @@ class PageQuery(Schema):
 
     cursor: str = ""
     limit: int = USUAL
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _fit_for_a_database(cls, value: Any) -> Any:
+        """Filters come in the address, past the reader of bodies; PostgreSQL refuses to compare with a NUL."""
+        if isinstance(value, list):
+            return [cls._fit_for_a_database(one) for one in value]
+        return clean_text(value) if isinstance(value, str) else value
 
     @field_validator("limit")
     @classmethod
@@ -63,7 +72,7 @@ def keyset(
 def _beyond(model: type[models.Model], field: str, key: str, descending: bool, place: list[str]) -> Q:
     try:
         columns: list[Any] = [model._meta.get_field(name) for name in (field, key)]
-        value, pk = (column.to_python(text) for column, text in zip(columns, place, strict=True))
+        value, pk = (_typed(column, text) for column, text in zip(columns, place, strict=True))
     except (ValidationError, ValueError, OverflowError):
         raise _bad_cursor() from None
     past = "lt" if descending else "gt"
@@ -73,6 +82,15 @@ def _beyond(model: type[models.Model], field: str, key: str, descending: bool, p
     return Q(**{f"{field}__{past}e": value}) & (
         Q(**{f"{field}__{past}": value}) | Q(**{field: value, f"{key}__{past}": pk})
     )
+
+
+def _typed(column: Any, text: str) -> Any:
+    if not isinstance(column, models.DateTimeField):
+        return column.to_python(text)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("not a moment")
+    return moment.astimezone(UTC)  # at the ends of the calendar this overflows here and not in the database
 
 
 def _cursor(row: models.Model, by: str, field: str) -> str:

@@ -11,6 +11,7 @@ import binascii
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -91,7 +92,7 @@ def read_cursor(rows: QuerySet[Any], by: str, text: object) -> tuple[Any, Any] |
         key = meta.pk.to_python(key)
         if by != "pk":
             value = _typed(meta.get_field(by), value)
-    except (ValueError, TypeError, binascii.Error, ValidationError, RecursionError):
+    except (ValueError, TypeError, binascii.Error, ValidationError, RecursionError, OverflowError):
         return None
     # A number that no column can hold makes databases fail instead of finding nothing.
     if any(isinstance(part, int) and abs(part) >= 2**63 for part in (key, value)):
@@ -104,7 +105,7 @@ def _typed(field: Any, value: Any) -> Any:
         moment = parse_datetime(value)
         if moment is None or moment.tzinfo is None:
             raise ValueError("not a moment")
-        return moment
+        return moment.astimezone(UTC)  # at the ends of the calendar this overflows here and not in the database
     if value is None:
         raise ValueError("no value")
     return field.to_python(value)

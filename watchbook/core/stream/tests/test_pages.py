@@ -107,3 +107,12 @@ def test_figures_of_a_change_are_shown(alice):
 
 def test_an_empty_stream_says_what_will_come(alice):
     assert "Nothing has happened yet" in page(alice)
+
+
+def test_counts_are_drawn_instead_of_the_words_for_feeds(alice):
+    record([entry(1, "a map", summary="+1,204 −7", data={"added": 1204, "removed": 7, "modified": 0})])
+    shown = page(alice)
+    assert "delta-add" in shown
+    assert "delta-del" in shown
+    assert "delta-mod" not in shown
+    assert "+1,204 −7" not in shown

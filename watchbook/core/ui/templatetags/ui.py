@@ -2,7 +2,7 @@
 
 {% icon "name" %}  {% badge "ok" "s-ok" text %}  {% state_badge "job" run.state %}  {% mark badge %}
 {% when moment "short" %}  {% ago moment %}  {% span seconds %}  {% number n %}  {% size bytes %}
-{% delta added removed modified %}  {% lang_of text %}  {% spark values label "sys-x" %}
+{% delta added removed modified %}  {% lang_of text %}  {% spark values label "sys-x" %}  {{ url|readable }}
 {% chart drawn _("Items per day") _("30 days") %}<span>Measured …</span>{% endchart %}
 {% evidence %}<span>…</span>{% endevidence %}  {% nothing "sitemap" _("No monitors yet") %}<p>…</p>{% endnothing %}
 {% field form.name %}  {% form_errors form %}  {% asset "ui/app.css" %}  {% part "nav" class="tabs" %}…{% endpart %}
@@ -19,6 +19,7 @@ from typing import Any
 from django import template
 from django.forms import BaseForm, BoundField
 from django.template.loader import render_to_string
+from django.utils.encoding import uri_to_iri
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
@@ -30,6 +31,13 @@ from watchbook.core.ui.charts.record import Value
 register = template.Library()
 
 _IDEOGRAPH = re.compile("[\u3400-\u9fff]")
+
+
+@register.filter
+def readable(url: str) -> str:
+    """An address as people read it, 新闻 for %E6%96%B0%E9%97%BB; untouched when something invisible hides in it."""
+    text = str(uri_to_iri(url))
+    return text if text.isprintable() else url
 
 
 @register.simple_tag

@@ -147,6 +147,19 @@ def test_step_line_notes_a_place_and_counts_changes():
     assert [key.title for key in chart.keys] == ["URLs", "added", "removed", "not measured"]
 
 
+def test_step_line_counts_in_whole_things_and_keeps_its_notes_inside():
+    words = "removed, and confirmed in 2 checks"
+    quiet = {"added": [0] * 30, "removed": [0] * 30, "label": "x", "title": "URLs"}
+    chart = steps(DAYS, [40] * 30, notes=[Note(29, words)], **quiet)
+    for drawing in chart.drawings:
+        texts = {text.text: float(text.get("x", 0)) for text in tree(drawing.svg).iter() if text.tag.endswith("text")}
+        assert "40" in texts
+        assert not [text for text in texts if text.replace(".", "").isdigit() and "." in text]
+        if words in texts:
+            width = float(tree(drawing.svg).get("viewBox").split()[2])
+            assert texts[words] + len(words) * 3.5 < width
+
+
 def test_empty_series_is_drawn_without_a_fault():
     for chart in (bars([], [], label="x"), lines([], [], label="x"), areas(DAYS, [], label="x")):
         assert chart.drawings

@@ -30,6 +30,7 @@ def test_moment_is_written_in_the_readers_zone_and_language(language, style, tex
 def test_short_moment_of_another_day_keeps_its_day():
     with timezone.override("UTC"):
         assert moments.moment_text(EARLIER, "short") == "1 Mar 20:30"
+        assert moments.moment_text(EARLIER, "seconds") == "1 Mar 20:30:15"
 
 
 def test_year_is_written_only_when_it_is_another_one():

@@ -174,3 +174,13 @@ def test_too_large_difference_says_so():
 def test_ago_is_a_time_element(noon):
     assert ">2 h ago</time>" in draw("{% ago moment %}", moment=noon - timedelta(hours=2))
     assert datetime(2026, 3, 2, 4, tzinfo=UTC) == noon
+
+
+def test_address_is_shown_as_people_read_it_unless_it_hides_something():
+    assert draw("{{ url|readable }}", url="https://example.com/%E6%96%B0%E9%97%BB?a=%20%3F") == (
+        "https://example.com/新闻?a=%20%3F"
+    )
+    assert (
+        draw("{{ url|readable }}", url="https://example.com/%E2%80%AEfdp.exe") == "https://example.com/%E2%80%AEfdp.exe"
+    )
+    assert draw("{{ url|readable }}", url="https://example.com/%3Cb%3E%FF") == "https://example.com/%3Cb%3E%FF"

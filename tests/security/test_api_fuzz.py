@@ -1,0 +1,262 @@
+"""Every operation of the API, asked with nonsense: never a server error, always the envelope, never slow."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import pytest
+from django.core.cache import cache as shared_cache
+from django.test import Client
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from standins.sitemap_site import SitemapSite
+from tests.security import nasty
+from watchbook.base.testing.people import client_of
+from watchbook.core.api.shell import build_api
+from watchbook.core.notify import actions as channels
+from watchbook.core.notify.models import Delivery
+from watchbook.core.search import saved
+from watchbook.sources.sitemaps.models import ChangeRecord
+from watchbook.sources.sitemaps.tests.conftest import Watch
+
+pytestmark = pytest.mark.django_db
+
+# Processor time: a busy machine does not make an operation slow.
+MOST_SECONDS = 2.0
+EXAMPLES = 12
+FUZZ = settings(
+    max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Operation:
+    method: str
+    path: str
+    path_names: tuple[str, ...]
+    query_names: tuple[str, ...]
+    properties: tuple[str, ...] | None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+@cache
+def operations() -> list[Operation]:
+    schema = build_api().get_openapi_schema()
+    return list(_operations(schema))
+
+
+def _operations(schema: Any) -> Iterator[Operation]:
+    for path, methods in schema["paths"].items():
+        for method, facts in methods.items():
+            named = {
+                kind: tuple(p["name"] for p in facts.get("parameters", ()) if p["in"] == kind)
+                for kind in ("path", "query")
+            }
+            yield Operation(method, path, named["path"], named["query"], _properties(schema, facts))
+
+
+def _properties(schema: Any, facts: Any) -> tuple[str, ...] | None:
+    if "requestBody" not in facts:
+        return None
+    content = next(iter(facts["requestBody"]["content"].values()))["schema"]
+    if "$ref" in content:
+        content = schema["components"]["schemas"][content["$ref"].rpartition("/")[2]]
+    return tuple(content.get("properties", {}))
+
+
+@dataclass
+class World:
+    """Something of everything, so that operations find what they ask for."""
+
+    browser: Client
+    ids: dict[str, list[str]]
+
+
+@pytest.fixture
+def world(alice: Any, watch: Watch, site: SitemapSite, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("WATCHBOOK_API_PER_MINUTE", "1000000")
+    site.add("/new", lastmod="2026-02-02")
+    watch.check()
+    made = [
+        channels.create(alice, name="x", channel_type="webhook", given={"url": site.address("/hook")}).channel
+        for _ in range(3)
+    ]
+    deliveries = [channels.send_test(made[0])]
+    kept = saved.save(alice, name="x", query="new")
+    ids = {
+        "channel_id": [str(channel.pk) for channel in made],
+        "delivery_id": [str(delivery.pk) for delivery in deliveries],
+        "monitor_id": [str(watch.monitor.pk)],
+        "change_id": [str(pk) for pk in ChangeRecord.objects.values_list("pk", flat=True)],
+        "snapshot_id": [str(watch.monitor.current_snapshot_id)],
+        "saved_id": [str(kept.pk)],
+        "name": ["sitemaps.due"],
+        "run_id": ["1"],
+    }
+    return World(client_of(alice), ids)
+
+
+def part(world: World, name: str) -> st.SearchStrategy[str]:
+    """A part of a path: something real, something like it, something else."""
+    real = st.sampled_from([*world.ids.get(name, []), str(uuid4()), "1", str(2**63), str(10**30), "-1"])
+    return real | nasty.texts.map(lambda text: text[:300] or "x")
+
+
+def judge(answer: Any, seconds: float) -> None:
+    assert answer.status_code < 500, answer.content[:300]
+    assert seconds < MOST_SECONDS, f"{seconds:.1f} s"
+    if answer.status_code >= 400:
+        assert set(answer.json()["error"]) <= {"code", "message", "details", "request_id"}
+        assert answer.json()["error"]["message"]
+    elif answer.status_code not in (204, 302, 304):
+        b"".join(answer.streaming_content) if answer.streaming else answer.json()
+
+
+def encoded(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+@pytest.mark.parametrize("who", ["member", "operator"])
+@pytest.mark.parametrize("operation", operations(), ids=str)
+def test_nonsense_is_refused_in_good_order(operation: Operation, who: str, world: World, request: Any) -> None:
+    if who == "operator":
+        if "/jobs" not in operation.path:
+            pytest.skip("the same for everybody")
+        world.browser = client_of(request.getfixturevalue("operator"))
+
+    @FUZZ
+    @given(data=st.data())
+    def ask(data: Any) -> None:
+        path = operation.path
+        for name in operation.path_names:
+            path = path.replace(f"{{{name}}}", encoded(data.draw(part(world, name), label=name)))
+        asked = data.draw(nasty.query(operation.query_names), label="query")
+        pairs = [(name, value.encode("utf-8", "surrogatepass")) for name, value in asked]
+        given_body = data.draw(nasty.body(operation.properties), label="body") if operation.properties else None
+        content = json.dumps(given_body) if operation.properties else ""
+        shared_cache.clear()  # some operations are counted
+        began = time.process_time()
+        answer = world.browser.generic(
+            operation.method, f"{path}?{urlencode(pairs)}", content, content_type="application/json"
+        )
+        judge(answer, time.process_time() - began)
+
+    world.browser.raise_request_exception = False
+    ask()
+
+
+@pytest.mark.parametrize("operation", [one for one in operations() if one.query_names], ids=str)
+def test_every_parameter_bears_every_odd_value(operation: Operation, world: World) -> None:
+    world.browser.raise_request_exception = False
+    path = operation.path
+    for name in operation.path_names:
+        path = path.replace(f"{{{name}}}", world.ids[name][0])
+    for name in operation.query_names:
+        for value in [*nasty.TEXTS, *(nasty.CURSORS if name == "cursor" else ())]:
+            asked = urlencode({name: value.encode("utf-8", "surrogatepass")})
+            began = time.process_time()
+            answer = world.browser.get(f"{path}?{asked}")
+            assert answer.status_code < 500, f"{name}={value[:60]!r}: {answer.content[:300]!r}"
+            judge(answer, time.process_time() - began)
+
+
+BODIES = {
+    "nothing": b"",
+    "not JSON": b"{",
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "not UTF-8": b'{"name": "\xff\xfe"}',
+    "JSONP": b"callback({})",
+    "JSON and HTML": b"{}<html>",
+    "NaN": b'{"name": NaN}',
+    "Infinity": b'{"name": -Infinity}',
+    "1e999": b'{"name": 1e999, "check_interval_minutes": 1e999}',
+    "a number of 5,000 digits": b'{"check_interval_minutes": ' + b"9" * 5000 + b"}",
+    "depth 1,000": b"[" * 1000 + b"]" * 1000,
+    "depth 100,000": b"[" * 100_000 + b"]" * 100_000,
+    "deep objects": b'{"a":' * 5000 + b"1" + b"}" * 5000,
+    "NUL": b'{"name": "\\u0000", "config": {"a\\u0000": "\\u0000"}}',
+    "half a pair": b'{"name": "\\ud800"}',
+    "the same key twice": b'{"name": "a", "name": "b", "name": null}',
+    "a list": b"[]",
+    "a word": b'"x"',
+    "null": b"null",
+    "10,000 keys": json.dumps({str(n): n for n in range(10_000)}).encode(),
+    "a key of a megabyte": json.dumps({"k" * 1_000_000: 1}).encode(),
+    "almost 5 MB": json.dumps({"name": "n" * 5_000_000}).encode(),
+}
+# They hold nothing that a change would mind: a name that is cut, names that nobody knows.
+HARMLESS = {
+    "a byte order mark", "the same key twice", "NUL", "half a pair", "10,000 keys", "a key of a megabyte", "almost 5 MB",
+}  # fmt: skip
+WITH_BODY = [operation for operation in operations() if operation.properties]
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_odd_bodies_are_refused_in_good_order(name: str, world: World) -> None:
+    for operation in WITH_BODY:
+        path = operation.path
+        for known in operation.path_names:
+            path = path.replace(f"{{{known}}}", world.ids[known][0])
+        for kind in (
+            "application/json",
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+        ):
+            began = time.process_time()
+            answer = world.browser.generic(operation.method, path, BODIES[name], content_type=kind)
+            judge(answer, time.process_time() - began)
+            assert answer.status_code >= 400 or name in HARMLESS, operation
+
+
+@pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x"])
+def test_a_body_that_is_too_large_is_refused(kind: str, world: World) -> None:
+    for operation in WITH_BODY:
+        path = operation.path
+        for known in operation.path_names:
+            path = path.replace(f"{{{known}}}", world.ids[known][0])
+        answer = world.browser.generic(operation.method, path, b" " * (5 * 1024 * 1024 + 1), content_type=kind)
+        assert answer.status_code in {413, 422}, operation
+        judge(answer, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HTTP_AUTHORIZATION", "Bearer \xff\u4e2d"), ("HTTP_AUTHORIZATION", "Bearer " + "a" * 1_000_000),
+        ("HTTP_AUTHORIZATION", "Bearer wb_\0"), ("HTTP_AUTHORIZATION", "\r\nX: y"), ("HTTP_AUTHORIZATION", ""),
+        ("HTTP_X_REQUEST_ID", "\x1b[31mred\r\nX-Evil: 1"), ("HTTP_X_REQUEST_ID", "a" * 100_000),
+        ("HTTP_ACCEPT_LANGUAGE", "x" * 100_000), ("HTTP_ACCEPT_LANGUAGE", "zh-\0, en;q=nan, *;q=-1"),
+        ("HTTP_IF_NONE_MATCH", '"' * 100_000), ("HTTP_IF_MODIFIED_SINCE", "Wed, 99 Foo"), ("HTTP_COOKIE", "a=\x1b; ;;=;" * 900),
+        ("HTTP_HOST", "evil.example"), ("HTTP_HOST", "127.0.0.1:99999"), ("HTTP_X_FORWARDED_FOR", "\0, 999.1.1.1, [::1"),
+        ("HTTP_X_FORWARDED_HOST", "evil.example"), ("HTTP_RANGE", "bytes=0-1,5-"), ("HTTP_USER_AGENT", "\0\x07" * 5000),
+        ("HTTP_REFERER", "javascript:alert(1)"), ("CONTENT_LENGTH", "-1"), ("CONTENT_LENGTH", "many"), ("HTTP_ORIGIN", "null"),
+    ],
+)  # fmt: skip
+def test_odd_headers_are_taken_or_refused_in_good_order(name: str, value: str, world: World) -> None:
+    world.browser.raise_request_exception = False
+    for method, path in (("GET", "/api/v1/channels"), ("POST", "/api/v1/channels"), ("GET", "/api/v1/stream")):
+        began = time.process_time()
+        answer = world.browser.generic(method, path, "{}", content_type="application/json", **{name: value})
+        judge(answer, time.process_time() - began)
+        shown = " ".join(f"{key}: {text}" for key, text in answer.headers.items())
+        assert not any(letter in shown for letter in "\r\n\0\x1b")
+        assert "evil.example" not in shown + answer.content.decode()
+
+
+def test_every_operation_was_found() -> None:
+    named = {str(operation) for operation in operations()}
+    assert {"post /api/v1/channels", "get /api/v1/search", "patch /api/v1/sitemaps/monitors/{monitor_id}"} <= named
+    assert len(WITH_BODY) >= 5
+    assert Delivery.objects.count() == 0
