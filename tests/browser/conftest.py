@@ -17,22 +17,24 @@ from watchbook.base.testing import servers
 DAYS = 2
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.browser)
-            # One process: the browser and the desk are started once.
-            item.add_marker(pytest.mark.xdist_group("browser"))
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.browser)
+        # One process: the browser and the desk are started once.
+        item.add_marker(pytest.mark.xdist_group("browser"))
+    if ours and not servers.chromium():
+        reason = f"the {len(ours)} tests of tests/browser did not run: there is no Chromium on this machine"
+        ours[0].add_marker(pytest.mark.skip(reason=reason))
+        items[:] = [item for item in items if item not in ours[1:]]
+        config.hook.pytest_deselected(items=ours[1:])
 
 
 # Not for the whole session: the driver keeps an event loop in this thread, and Django's tests after us would mind it.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    path = servers.chromium()
-    if not path:
-        pytest.skip("the browser tests did not run: there is no Chromium on this machine")
-    with started(path) as browser:
+    with started(servers.chromium()) as browser:
         yield browser
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -67,6 +68,7 @@ class Driver:
 
 def run(carriers: list[Carrier], wanted: Wanted) -> int:
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     drivers = [Driver(carrier, wanted) for carrier in carriers]
     try:
         for driver in drivers:

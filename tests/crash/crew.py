@@ -24,14 +24,14 @@ class Crew:
         self.nursery = nursery
         self.members: list[Member] = []
 
-    def start(self, role: str, plan: str = "") -> Process:
-        process = self.nursery.start(WORDS[role], plan)
+    def start(self, role: str, plan: str = "", tick_seconds: float | None = None) -> Process:
+        process = self.nursery.start(WORDS[role], plan, tick_seconds)
         self.members.append(Member(role, process))
         return process
 
-    def fill(self, **more: int) -> None:
-        """Start what is missing: as many of each role as the carrier has, or as said here."""
-        for role, count in {**self.carrier.roles, **more}.items():
+    def fill(self) -> None:
+        """Start what is missing of the carrier's processes."""
+        for role, count in self.carrier.roles.items():
             for _ in range(count - len(self.of(role))):
                 self.start(role)
 

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from tests.crash.carriers import CARRIERS, Backing, Carrier, opened
+from tests.crash.nursery import die_with_parent
 from tests.crash.points import points_of
 from tests.crash.report import Result
 from tests.crash.wanted import Wanted, add_options, read_options
@@ -86,6 +87,7 @@ def main() -> int:
     add_options(parser)
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, _end)
+    die_with_parent(signal.SIGTERM)
     folder = Path(tempfile.mkdtemp(prefix=f"watchbook-crash-{chosen.carrier}-"))
     result = None
     try:

@@ -21,6 +21,11 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 
 
+def die_with_parent(number: int) -> None:
+    """Be sent this signal when the thread that started us ends, however it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
+
+
 class Process:
     """A child of the mother, watched through a descriptor that no other process can take over."""
 
@@ -77,11 +82,11 @@ class Nursery:
         )
         self.ask(hello=True)
 
-    def start(self, words: Sequence[str], plan: str = "") -> Process:
-        """`watchbook WORDS`, with CRASH_AT=PLAN."""
+    def start(self, words: Sequence[str], plan: str = "", tick_seconds: float | None = None) -> Process:
+        """`watchbook WORDS`, with CRASH_AT=PLAN; a scheduler may be made to tick faster than usual."""
         self._count += 1
         log = self.folder / f"{self._count:04}-{words[0]}.log"
-        pid = self.ask(start=list(words), plan=plan, log=str(log))["pid"]
+        pid = self.ask(start=list(words), plan=plan, log=str(log), tick_seconds=tick_seconds)["pid"]
         return Process(self, pid, words, log)
 
     def ask(self, **question: Any) -> dict[str, Any]:
@@ -114,7 +119,7 @@ def main() -> None:
         question = json.loads(line)
         answer: dict[str, int] = {}
         if "start" in question:
-            answer["pid"] = _fork(question["start"], question["plan"], question["log"])
+            answer["pid"] = _fork(question)
             living.add(answer["pid"])
         elif "end" in question:
             answer["code"] = os.waitstatus_to_exitcode(os.waitpid(question["end"], 0)[1])
@@ -150,29 +155,31 @@ def _load_everything() -> None:
             registry.load(source.delivery_changed)
 
 
-def _fork(words: list[str], plan: str, log: str) -> int:
+def _fork(question: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
-        code = _be(words, plan, log)
+        code = _be(**question)
     finally:
         os._exit(code)
 
 
-def _be(words: list[str], plan: str, log: str) -> int:
+def _be(start: list[str], plan: str, log: str, tick_seconds: float | None) -> int:
     from watchbook.base import crash
+    from watchbook.core.jobs import scheduler
     from watchbook.project import cli
 
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent(signal.SIGKILL)
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, nothing), (1, out), (2, out)):
         os.dup2(source, target)
     # As an own interpreter would have read it from its environment.
     crash._plan = plan
-    sys.argv = ["watchbook", *words]
+    scheduler.TICK_SECONDS = tick_seconds or scheduler.TICK_SECONDS
+    sys.argv = ["watchbook", *start]
     try:
         cli.main()
     except SystemExit as end:

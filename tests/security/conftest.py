@@ -114,11 +114,11 @@ class Names:
 
 
 @pytest.fixture(autouse=True)
-def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     """For every test of this folder: a typo must not become a question to the outside."""
     book = Names()
     monkeypatch.setattr(guard, "system_resolver", book)
-    yield book
+    return book
 
 
 @pytest.fixture

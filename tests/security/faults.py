@@ -1,4 +1,4 @@
-"""What a site may do to a request, each with the error it must become. Numbered B1 to B20 so that a failure has a name."""
+"""What a site may do to a request and the error it must become, numbered B1 to B20 so that a failure has a name."""
 
 from __future__ import annotations
 

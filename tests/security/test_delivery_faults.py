@@ -13,7 +13,7 @@ import trustme
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
 from tests.security.conftest import Trust
-from tests.security.faults import FAULTS, Fault
+from tests.security.faults import FAULTS
 from watchbook.core.notify import actions as channels
 from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.outbox import Notice, deliver_due, tell

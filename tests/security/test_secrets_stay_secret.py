@@ -17,6 +17,9 @@ from tests.security.secrets.house import House, made_up, opened
 from tests.security.secrets.hunt import Hunt
 from watchbook.core.ops.tests.processes import run
 
+# One installation for all of them, also where tests run side by side.
+pytestmark = pytest.mark.xdist_group("secrets")
+
 # In a mail these are the message itself.
 MEANT_FOR_MAILS = {"confirmation key", "reset key", "unsubscribe token"}
 KINDS = {

@@ -47,10 +47,10 @@ class SessionStore(db.SessionStore):
     def encode(self, session_dict: dict[str, Any]) -> str:
         return _seal().close(super().encode(session_dict), bound_to=self._bound_to())
 
-    def decode(self, session_data: str) -> dict[str, Any]:
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
         """Of another key, moved to another row, or damaged: nobody is signed in."""
         try:
-            return super().decode(_seal().open(session_data, bound_to=self._bound_to()))
+            return super().decode(_seal().open(str(session_data), bound_to=self._bound_to()))
         except CannotOpen:
             return {}
 

@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from ninja import Schema
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator
 
 from watchbook.base.text import clean_text
 from watchbook.core.api.errors import Invalid
@@ -39,10 +39,12 @@ class PageQuery(Schema):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _fit_for_a_database(cls, value: Any) -> Any:
+    def _fit_for_a_database(cls, value: Any, info: ValidationInfo) -> Any:
         """Filters come in the address, past the reader of bodies; PostgreSQL refuses to compare with a NUL."""
+        if info.field_name == "cursor":
+            return value  # refused when it is not one of ours, not mended
         if isinstance(value, list):
-            return [cls._fit_for_a_database(one) for one in value]
+            return [clean_text(one) if isinstance(one, str) else one for one in value]
         return clean_text(value) if isinstance(value, str) else value
 
     @field_validator("limit")
