@@ -17,13 +17,8 @@ from watchbook.base.testing import servers
 DAYS = 2
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
-    for item in ours:
-        item.add_marker(pytest.mark.browser)
-        # One process: the browser and the desk are started once.
-        item.add_marker(pytest.mark.xdist_group("browser"))
     if ours and not servers.chromium():
         reason = f"the {len(ours)} tests of tests/browser did not run: there is no Chromium on this machine"
         ours[0].add_marker(pytest.mark.skip(reason=reason))

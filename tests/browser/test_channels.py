@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.driver import Visitor
 from tests.browser.steps import add_mail, add_webhook
 from tests.browser.world import NEWCOMERS, Desk, World
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 TAKEN = "The test notice was taken by the receiver."
 

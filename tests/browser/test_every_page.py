@@ -11,6 +11,8 @@ from tests.browser.crawl import Link, crawl
 from tests.browser.driver import Visitor
 from tests.browser.world import MEMBER, OPERATOR, Desk
 
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
 MOST = 150
 # No link leads to a search: people type it.
 STARTS = ("/", "/search/?q=lantern", "/search/")

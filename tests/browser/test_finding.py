@@ -13,6 +13,8 @@ from tests.browser.driver import Visitor
 from tests.browser.fill import NAMES
 from tests.browser.world import MEMBER, Desk
 
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.world import Desk
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 BAD_PAGE = """<!doctype html><html lang="zh-Hans"><title>x</title><body>
 <h1>One</h1><h1>Two</h1><h3>Three</h3>

@@ -11,6 +11,8 @@ import pytest
 from tests.browser.driver import Visitor, totp
 from tests.browser.world import PASSWORD, Desk, World
 
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
 OLIVE, ANNA = "olive@example.com", "anna@example.com"
 
 

@@ -15,6 +15,8 @@ from tests.browser.driver import Visitor
 from tests.browser.steps import add_mail, add_webhook
 from tests.browser.world import NEWCOMERS, Desk, World
 
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
 NAME, MAIL, HOOK = "Lamp Works", "lamps@example.com", "/lamps"
 LAMP, LANTERN = "/spring/paper-lamp", "/新品/灯笼"
 

@@ -13,6 +13,8 @@ from tests.browser.fill import NAMES
 from tests.browser.world import MEMBER, OPERATOR, Desk, World
 from watchbook.core.ops.tests.processes import until
 
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
 HELD_SECONDS = 60
 
 

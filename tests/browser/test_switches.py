@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.driver import Visitor
 from tests.browser.world import NEWCOMERS, Desk
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 LOOK = "[document.documentElement.lang, document.documentElement.dataset.theme || '']"
 
