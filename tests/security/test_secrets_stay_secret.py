@@ -6,7 +6,6 @@ each secret as it is, quoted, escaped, in hex, and inside base64 and compressed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,6 @@ from tests.security.secrets import story
 from tests.security.secrets.house import House, made_up, opened
 from tests.security.secrets.hunt import Hunt
 from watchbook.core.ops.tests.processes import run
-
-# One installation for all of them, also where tests run side by side.
-pytestmark = pytest.mark.xdist_group("secrets")
 
 # In a mail these are the message itself.
 MEANT_FOR_MAILS = {"confirmation key", "reset key", "unsubscribe token"}
@@ -31,58 +27,51 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, list[str]]]:
-    """An installation in which everything happened, and the answers in which no secret belongs."""
-    with opened(tmp_path_factory.mktemp("house") / "home") as house:
-        answers = story.live(house)
-        answers += story.break_everything(house)
+Found = dict[str, set[str]]
+
+
+def test_no_secret_is_left_anywhere(tmp_path: Path) -> None:
+    """One test, because one installation is enough: everything happens in it, and then every place is searched."""
+    with opened(tmp_path / "home") as house:
+        answers = [*story.live(house), *story.break_everything(house)]
         for command in (("doctor",), ("doctor", "--json"), ("jobs", "list", "--json"), ("users", "list"), ("backup",)):
             house.command(*command)
-        yield house, answers
+        places = {
+            "logs": _in_logs(house),
+            "database": hunting.in_database(house.hunt, house.home, house.database),
+            "cache": hunting.in_redis(house.hunt, house.cache),
+            "mails": _in_mails(house),
+            "answers": {text[:300]: kinds for text in answers if (kinds := house.hunt.search(text))},
+            # The database is looked at row by row, and keys are where they belong.
+            "files": hunting.in_files(house.hunt, house.home, besides=("keys/", "watchbook.sqlite3")),
+        }
+        _story_was_whole(house)
+    assert {place: found for place, found in places.items() if found} == {}
 
 
-@pytest.fixture
-def house(told: tuple[House, list[str]]) -> House:
-    return told[0]
-
-
-def test_the_story_knew_every_kind_of_secret(house: House) -> None:
-    assert set(house.hunt.secrets) >= KINDS
-
-
-def test_no_process_wrote_one_to_its_log(house: House) -> None:
+def _in_logs(house: House) -> Found:
     lines = "".join(house.output).splitlines()
-    found = [(sorted(kinds), line[:300]) for line in lines if (kinds := house.hunt.search(line))]
-    assert found == []
-    assert any("DEBUG" in line for line in lines), "at the most talkative level"
-    assert any("RuntimeError" in line for line in lines), "errors that quote secrets were logged"
+    return {line[:300]: kinds for line in lines if (kinds := house.hunt.search(line))}
 
 
-def test_no_row_of_the_database_holds_one(house: House) -> None:
-    assert hunting.in_database(house.hunt, house.home, house.database) == {}
+def _in_mails(house: House) -> Found:
+    found = {}
+    for mail in house.mails.messages():
+        kinds = house.hunt.search(mail.raw + mail.text.encode() + mail.html.encode()) - MEANT_FOR_MAILS
+        if kinds:
+            found[mail.subject] = kinds
+    return found
 
 
-def test_the_cache_holds_none(house: House) -> None:
+def _story_was_whole(house: House) -> None:
+    """A search that finds nothing proves nothing unless there was something to find."""
+    log = "".join(house.output)
+    assert set(house.hunt.secrets) >= KINDS
+    assert " DEBUG " in log, "at the most talkative level"
+    assert "RuntimeError" in log, "errors that quote secrets were logged"
+    assert house.mails.messages()
     assert house.cache.dbsize() > 0
-    assert hunting.in_redis(house.hunt, house.cache) == {}
-
-
-def test_no_mail_holds_one_but_the_link_it_was_sent_for(house: House) -> None:
-    mails = house.mails.messages()
-    assert mails
-    found = {mail.subject: house.hunt.search(mail.raw + mail.text.encode() + mail.html.encode()) for mail in mails}
-    assert {subject: kinds for subject, kinds in found.items() if kinds - MEANT_FOR_MAILS} == {}
-
-
-def test_no_answer_shows_one_again(told: tuple[House, list[str]]) -> None:
-    house, answers = told
-    assert [(house.hunt.search(text), text[:500]) for text in answers if house.hunt.search(text)] == []
-
-
-def test_no_file_holds_one_but_the_keys(house: House) -> None:
-    assert list((house.home / "backups").glob("*.tar")), "the backup is among them"
-    assert hunting.in_files(house.hunt, house.home, besides=("keys/", "watchbook.sqlite3")) == {}
+    assert list((house.home / "backups").glob("*.tar"))
 
 
 WRONG = {

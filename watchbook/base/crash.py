@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 
 _plan = os.environ.get("CRASH_AT", "")
@@ -24,4 +25,5 @@ def crash_point(name: str) -> None:
     nth, _, how = when.partition(":")
     _visits[name] += 1
     if _visits[name] == int(nth or 1):
-        os.kill(os.getpid(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)
+        # It ends or stops the whole process, but is sent to this thread, which then cannot take another step.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP if how == "stop" else signal.SIGKILL)

@@ -12,7 +12,7 @@ from django.db import connection
 from tests.crash.crew import until
 from tests.crash.nursery import Process
 from tests.crash.scenes.stage import SETTLE_SECONDS, Stage
-from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapCheck, SitemapSnapshot
 
@@ -87,9 +87,6 @@ def _holds_the_pen() -> bool:
 
 def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
     """The others finish everything, also what the sleeper held; then it wakes and finds every door closed."""
-    held = JobRun.objects.filter(state=State.RUNNING, owner__contains=f":{sleeper.pid}:").count()
-    if not held:
-        stage.result.findings.wrong.append(f"the one stopped at {point} held nothing")
     stage.crew.fill()
     stuck = stage.house.settle(SETTLE_SECONDS)
     stage.result.findings.stuck += [f"while one slept at {point}: {entry}" for entry in stuck]
