@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from django.utils import translation
 
 from watchbook.base import clock
 
@@ -15,6 +16,13 @@ def pytest_configure() -> None:
     from django.contrib.auth.hashers import BCryptSHA256PasswordHasher
 
     BCryptSHA256PasswordHasher.rounds = 4
+
+
+@pytest.fixture(autouse=True)
+def language_is_put_back() -> Iterator[None]:
+    """A test that switched the language leaves the next one as it would be alone."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture

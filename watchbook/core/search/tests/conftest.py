@@ -44,4 +44,5 @@ def systems(monkeypatch: pytest.MonkeyPatch) -> None:
         Source("forum", "Forum", "forum", search_kinds=(SearchKind("topic", "Topics"), SearchKind("floor", "Floors"))),
         Source("shelf", "Shelf", "library", search_kinds=(SearchKind("page", "Pages"),)),
     )
+    assert registry.jobs()  # remembered now: the made-up systems have none, and it is remembered once
     monkeypatch.setattr(registry, "sources", lambda: made)

@@ -56,4 +56,5 @@ def systems(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two systems of our own, whatever else is installed."""
     get_resolver().url_patterns  # noqa: B018 - addresses are made from the installed systems, once
     made = (forum(), Source("maps", "Maps", "sitemap", stream_kinds=(("changed", "Map changed"),)))
+    assert registry.jobs()  # remembered now: the made-up systems have none, and it is remembered once
     monkeypatch.setattr(registry, "sources", lambda: made)

@@ -40,6 +40,7 @@ def systems(monkeypatch):
         Source(slug="tides", title="Tides", icon="stream", order=1, home_url="alerts", card=FULL),
         Source(slug="lights", title="Lights", icon="bell", order=2, home_url="channels", card=EMPTY),
     )
+    assert registry.jobs()  # remembered now: the made-up systems have none, and it is remembered once
     monkeypatch.setattr(registry, "sources", lambda: found)
     monkeypatch.setattr(registry, "load", lambda name: {FULL: full_card, EMPTY: empty_card}[name])
     return found

@@ -102,7 +102,7 @@ class TestPage:
         assert 'aria-current="page"' not in reader.get("/keys/").text.split("</nav>")[0]
 
     def test_pages_behind_the_tabs_of_operations_belong_to_it(self, reader):
-        for path in ("/people/", "/audit/", "/operations/jobs/"):
+        for path in ("/people/", "/audit/"):
             assert re.search(r'<a href="/operations/" aria-current="true"', reader.get(path).text), path
 
     def test_only_operators_see_operations(self, reader, alice):
