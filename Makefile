@@ -5,7 +5,7 @@ PYTEST := .venv/bin/pytest
 ONCE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up test test-all test-sqlite test-postgres test-mariadb lint format types browser crash bench test-n8n messages pins migrations docs clean
+.PHONY: help env demo up test test-all test-sqlite test-mariadb lint format browser crash bench messages pins docs clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test-all: env ## the same, and MariaDB and RabbitMQ where they answer
 
 test-sqlite: env ## the suite on SQLite only
 	$(PY) -m tests.run sqlite
+
+test-mariadb: env ## what touches a database, on MariaDB only
+	WATCHBOOK_TEST_ONLY_DATABASE=on $(PY) -m tests.run mariadb
 
 browser: env ## only the tests that drive a real Chromium
 	$(PYTEST) -m browser -q

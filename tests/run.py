@@ -32,7 +32,7 @@ def suite(kind: str, *, again: bool) -> int:
     env = {
         **os.environ,
         "WATCHBOOK_TEST_DATABASE": kind,
-        "WATCHBOOK_TEST_ONLY_DATABASE": "on" if again else "off",
+        "WATCHBOOK_TEST_ONLY_DATABASE": "on" if again else os.environ.get("WATCHBOOK_TEST_ONLY_DATABASE", "off"),
     }
     command = [sys.executable, "-m", "pytest", "-q", *(["-m", "not browser"] if again else [])]
     code = subprocess.call([*command, "-n", "2", "--dist", "loadgroup"], env=env)
