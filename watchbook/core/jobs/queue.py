@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -100,20 +99,13 @@ def claim(run: JobRun, owner: str, *, now: datetime | None = None) -> JobRun | N
 
 
 # Claiming is what every run pays for: written out, because building it through the ORM costs more than answering it.
-# The fence that was read is part of the condition: where it holds, the row is as it was read.
-TAKE = """
-    {before} UPDATE job_runs
-    SET state = 'running', owner = %s, fence = fence + 1, attempt = attempt + 1, lease_until = {lease_end},
-        started_at = %s, finished_at = NULL, exclusive_slot = %s, outcome = '', error = '', error_code = ''
-    {also} WHERE id = %s AND state = 'queued' AND fence = %s AND due_at <= %s {after}
+TAKEN = """
+    state = 'running', owner = %s, fence = fence + 1, attempt = attempt + 1, lease_until = {lease_end},
+    started_at = %s, finished_at = NULL, exclusive_slot = NULLIF(exclusive, ''), outcome = '', error = '',
+    error_code = ''
 """
-# A claim need not wait for the disk: losing one in a crash of the database is a run that is claimed again, and every
-# write of a run is bound to its owner and waits as usual. Waiting halves the claims per second.
-UNHURRIED = {
-    "before": "WITH unhurried AS (SELECT set_config('synchronous_commit', 'off', true))",
-    "also": "FROM unhurried",
-    "after": "RETURNING job_runs.*",
-}
+# The fence that was read is part of the condition: where it holds, the row is as it was read.
+TAKE = f"UPDATE job_runs SET {TAKEN} WHERE id = %s AND state = 'queued' AND fence = %s AND due_at <= %s"  # noqa: S608
 # So many seconds from now by the database's own clock, in the form Django stores.
 LEASE_END = {
     "sqlite": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', %s || ' seconds')",
@@ -125,30 +117,16 @@ LEASE_END = {
 def _take(run: Ready, owner: str, now: datetime) -> JobRun | None:
     lease = lease_seconds(registry.jobs()[run.name])
     moment = connection.ops.adapt_datetimefield_value(now)
-    values: list[Any] = [owner, lease, moment, run.exclusive or None, run.pk, run.fence, moment]
+    sql = TAKE.format(lease_end=LEASE_END[connection.vendor])
     try:
-        with transaction.atomic() if run.exclusive else nullcontext():
-            taken = _update(_take_sql(connection.vendor), values, run.pk)
+        with transaction.atomic() if run.exclusive else nullcontext(), connection.cursor() as cursor:
+            cursor.execute(sql, [owner, lease, moment, run.pk, run.fence, moment])
+            taken = JobRun.objects.get(pk=run.pk) if cursor.rowcount == 1 else None
     except IntegrityError:
         return None  # its exclusive name is held
     if taken is not None:
         crash_point("job.claimed")
     return taken
-
-
-def _update(sql: str, values: list[Any], pk: int) -> JobRun | None:
-    """The row as it is now, or None when the condition did not hold."""
-    if connection.vendor == "postgresql":
-        return next(iter(JobRun.objects.raw(sql, values)), None)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return JobRun.objects.get(pk=pk) if cursor.rowcount == 1 else None
-
-
-@cache
-def _take_sql(vendor: str) -> str:
-    around = UNHURRIED if vendor == "postgresql" else {"before": "", "also": "", "after": ""}
-    return TAKE.format(lease_end=LEASE_END[vendor], **around)
 
 
 def claim_by_id(run_id: int, owner: str) -> JobRun | None:
@@ -157,17 +135,18 @@ def claim_by_id(run_id: int, owner: str) -> JobRun | None:
 
 
 READY = """
-    SELECT id, name, exclusive, fence, attempt FROM job_runs
-    WHERE state = 'queued' AND due_at <= %s AND queue IN ({queues}) AND name IN ({names}) AND (
+    state = 'queued' AND due_at <= %s AND queue IN ({queues}) AND name IN ({names}) AND (
         exclusive = '' OR exclusive NOT IN (SELECT exclusive_slot FROM job_runs WHERE exclusive_slot IS NOT NULL)
     )
-    ORDER BY due_at, id LIMIT {window}
+    ORDER BY due_at, id
 """
 
 
 def claim_next(queues: Iterable[str], owner: str) -> JobRun | None:
     """Take the oldest ready run of these queues that this version of the program knows."""
     now = clock.now()
+    if connection.vendor == "postgresql":
+        return _pick(list(queues), owner, now)
     window = _ready(list(queues), list(registry.jobs()), now)
     # All workers see the same first rows: in order, every one but the first would lose its race for each.
     random.shuffle(window)
@@ -177,8 +156,42 @@ def claim_next(queues: Iterable[str], owner: str) -> JobRun | None:
     return None
 
 
+# PostgreSQL finds and takes in one statement: workers pass over what another is just taking.
+# A claim need not wait for the disk: losing one in a crash of the database is a run that is claimed again, and every
+# write of a run is bound to its owner and waits as usual. Waiting halves the claims per second.
+PICK = f"""
+    WITH unhurried AS (SELECT set_config('synchronous_commit', 'off', true)),
+    known (job, lease) AS (VALUES {{known_jobs}}),
+    picked AS (SELECT id FROM job_runs WHERE {READY} LIMIT 1 FOR UPDATE SKIP LOCKED)
+    UPDATE job_runs SET {TAKEN} FROM picked, unhurried WHERE job_runs.id = picked.id RETURNING job_runs.*
+"""  # noqa: S608
+
+
+def _pick(queues: list[str], owner: str, now: datetime) -> JobRun | None:
+    jobs = registry.jobs()
+    sql = PICK.format(
+        known_jobs=", ".join(["(%s, %s)"] * len(jobs)),
+        queues=_marks(queues),
+        names=_marks(list(jobs)),
+        lease_end="STATEMENT_TIMESTAMP() + (SELECT lease FROM known WHERE job = name) * INTERVAL '1 second'",
+    )
+    leases = [value for job in jobs.values() for value in (job.name, lease_seconds(job))]
+    values = [*leases, now, *queues, *jobs, owner, now]
+    for _ in range(WINDOW):
+        try:
+            with transaction.atomic() if connection.in_atomic_block else nullcontext():
+                taken = next(iter(JobRun.objects.raw(sql, values)), None)
+        except IntegrityError:
+            continue  # another worker took a run of the same exclusive name this moment: the next look passes over it
+        if taken is not None:
+            crash_point("job.claimed")
+        return taken
+    return None
+
+
 def _ready(queues: list[str], names: list[str], now: datetime) -> list[Ready]:
-    sql = READY.format(queues=_marks(queues), names=_marks(names), window=WINDOW)
+    ready = READY.format(queues=_marks(queues), names=_marks(names))
+    sql = f"SELECT id, name, exclusive, fence, attempt FROM job_runs WHERE {ready} LIMIT {WINDOW}"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, [connection.ops.adapt_datetimefield_value(now), *queues, *names])
         return [Ready(*row) for row in cursor.fetchall()]
