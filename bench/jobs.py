@@ -61,9 +61,11 @@ def part(name: str, number: str = "0") -> None:
     """One of the child processes."""
     import django
 
+    from watchbook.base.testing import servers
+
     # A database of its own, beside whatever is there.
     if os.environ["DATABASE_URL"].startswith("postgres"):
-        os.environ["DATABASE_URL"] = os.environ["DATABASE_URL"].rsplit("/", 1)[0] + "/watchbook_bench"
+        os.environ["DATABASE_URL"] = servers.beside(os.environ["DATABASE_URL"], "watchbook_bench")
         if name != "claim":
             _postgres(create=name == "fill")
     if name == "drop":
@@ -90,7 +92,9 @@ def part(name: str, number: str = "0") -> None:
 def _postgres(*, create: bool) -> None:
     import psycopg
 
-    base = os.environ["DATABASE_URL"].rsplit("/", 1)[0] + "/postgres"
+    from watchbook.base.testing import servers
+
+    base = servers.beside(os.environ["DATABASE_URL"], "postgres")
     with psycopg.connect(base, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS watchbook_bench WITH (FORCE)")
         if create:

@@ -27,10 +27,23 @@ def database_url(kind: str, home: Path) -> str:
     if kind == "sqlite":
         return f"sqlite:///{home / 'test.sqlite3'}"
     if kind == "postgres":
-        return urlsplit(postgres_url())._replace(path=f"/{name}").geturl()
+        return beside(postgres_url(), name)
     if kind == "mariadb":
-        return urlsplit(mariadb_url())._replace(path=f"/{name}").geturl()
+        return beside(mariadb_url(), name)
     raise ValueError(f"WATCHBOOK_TEST_DATABASE is {kind!r}: expected sqlite, postgres or mariadb")
+
+
+def beside(url: str, name: str) -> str:
+    """Another database on the same server. The address may end in a query: a server from a wheel has a socket there."""
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+def same_database() -> str:
+    """The address of this test's own database, for another process."""
+    from django.db import connection  # not every caller has Django set up
+
+    name = str(connection.settings_dict["NAME"])
+    return f"sqlite:///{name}" if connection.vendor == "sqlite" else beside(os.environ["DATABASE_URL"], name)
 
 
 @cache

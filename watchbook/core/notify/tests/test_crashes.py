@@ -10,8 +10,8 @@ from collections import defaultdict
 
 import pytest
 from django.conf import settings
-from django.db import connection
 
+from watchbook.base.testing import servers
 from watchbook.core.notify.models import Delivery
 from watchbook.core.notify.senders import message_id
 from watchbook.core.notify.tests.crashing import recover
@@ -48,16 +48,7 @@ def test_killed_at_every_point_every_committed_event_is_told(webhook, hooks):
 
 
 def _kill(channel_id) -> dict[str, int]:
-    environment = {**os.environ, "DATABASE_URL": _database_url(), "WATCHBOOK_HOME": str(settings.HOME)}
+    environment = {**os.environ, "DATABASE_URL": servers.same_database(), "WATCHBOOK_HOME": str(settings.HOME)}
     command = [sys.executable, "-m", "watchbook.core.notify.tests.crashing", str(channel_id), *PLANS]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=True)
     return json.loads(done.stdout)
-
-
-def _database_url() -> str:
-    """The test's own database, for another process."""
-    given = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    scheme = {"postgresql": "postgres", "mysql": "mysql"}[connection.vendor]
-    return f"{scheme}://{given['USER']}:{given['PASSWORD']}@{given['HOST']}:{given['PORT']}/{given['NAME']}"

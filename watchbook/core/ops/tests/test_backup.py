@@ -80,9 +80,9 @@ def databases():
         yield {}, {}
         return
     names = [f"watchbook_{uuid4().hex[:12]}" for _ in range(2)]
-    url = servers.database_url(KIND, Path("/nonexistent"))
+    url = servers.postgres_url() if KIND == "postgres" else servers.mariadb_url()
     _server(url, [f"CREATE DATABASE {name}" for name in names])
-    yield tuple({"DATABASE_URL": url.rpartition("/")[0] + "/" + name} for name in names)
+    yield tuple({"DATABASE_URL": servers.beside(url, name)} for name in names)
     _server(url, [f"DROP DATABASE {name}{' WITH (FORCE)' if KIND == 'postgres' else ''}" for name in names])
 
 
