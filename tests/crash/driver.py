@@ -45,7 +45,7 @@ def environment(home: Path, world: World, backing: Backing) -> dict[str, str]:
         "WATCHBOOK_LOG_LEVEL": "WARNING",
         "WATCHBOOK_LEASE_FACTOR": "0.005",
         "WATCHBOOK_DELIVERY_LEASE_SECONDS": "1",
-        "WATCHBOOK_RESEND_SECONDS": "2",
+        "WATCHBOOK_RESEND_SECONDS": "1",
         "WATCHBOOK_SANDBOX_CHILDREN": "1",
         "WATCHBOOK_GRACE_SECONDS": "5",
         "CRASH_TICKS": str(home / "ticks"),

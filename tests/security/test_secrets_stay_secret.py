@@ -6,9 +6,15 @@ each secret as it is, quoted, escaped, in hex, and inside base64 and compressed 
 
 from __future__ import annotations
 
+import base64
+import io
+import tarfile
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.security.secrets import hunt as hunting
 from tests.security.secrets import story
@@ -21,8 +27,7 @@ MEANT_FOR_MAILS = {"confirmation key", "reset key", "unsubscribe token"}
 KINDS = {
     "password", "wrong password", "session cookie", "API token", "feed token", "webhook path", "webhook query",
     "webhook header", "signing secret", "service address", "SMTP password", "SECRET_KEY", "secrets key", "TOTP key",
-    "TOTP key on its way",
-    "recovery code", "set-up code", "REDIS_URL password", "metrics token", "confirmation key", "reset key",
+    "TOTP key on its way", "recovery code", "set-up code", "REDIS_URL password", "metrics token", "confirmation key", "reset key",
     "unsubscribe token", "refused address",
 }  # fmt: skip
 
@@ -74,14 +79,13 @@ def _story_was_whole(house: House) -> None:
     assert list((house.home / "backups").glob("*.tar"))
 
 
-WRONG = {
-    "a database that is not there": {"DATABASE_URL": "postgres://desk:{0}@127.0.0.1:1/desk"},
+Settings = dict[str, str]
+WRONG: dict[str, Settings] = {
     "a slash in the password": {"DATABASE_URL": "postgres://desk:{0}/x@127.0.0.1:5432/desk"},
     "a hash in the password": {"DATABASE_URL": "postgres://desk:{0}#x@127.0.0.1:5432/desk"},
     "a bracket in the password": {"DATABASE_URL": "postgres://desk:{0}[x@127.0.0.1:5432/desk"},
     "an unknown kind": {"DATABASE_URL": "oracle://desk:{0}@127.0.0.1/desk"},
     "an option that is none": {"DATABASE_URL": "postgres://desk@127.0.0.1:1/desk?password={0}&pool=x"},
-    "a password of the environment": {"DATABASE_URL": "postgres://desk@127.0.0.1:1/desk", "PGPASSWORD": "{0}"},
     "a cache that is not there": {"REDIS_URL": "redis://:{0}@127.0.0.1:1/0"},
     "a cache address that is none": {"REDIS_URL": "redis://:{0}/x@127.0.0.1:port/0"},
     "a broker that is not there": {"CELERY_BROKER_URL": "amqp://desk:{0}@127.0.0.1:1//"},
@@ -92,20 +96,70 @@ WRONG = {
     "a wrong port": {"EMAIL_PORT": "many", "EMAIL_HOST_PASSWORD": "{0}"},
     "a password for a public address": {"WATCHBOOK_PUBLIC_URL": "desk.example.com", "SECRET_KEY": "{0}"},
 }
-
-
-# Ten seconds of waiting for each question that needs the database.
-WAITING = {"a database that is not there", "a password of the environment"}
-
-
-@pytest.mark.parametrize(
-    "trouble", [pytest.param(name, marks=pytest.mark.slow) if name in WAITING else name for name in WRONG]
+AWAY: tuple[Settings, ...] = (
+    {"DATABASE_URL": "postgres://desk:{0}@127.0.0.1:1/desk"},
+    {"DATABASE_URL": "postgres://desk@127.0.0.1:1/desk", "PGPASSWORD": "{0}"},
 )
+COMMANDS = (("doctor",), ("--debug", "jobs", "list"))
+
+
+@pytest.mark.parametrize("trouble", WRONG)
 def test_wrong_settings_are_told_without_the_secret(trouble: str, tmp_path: Path) -> None:
+    _tell_no_secret(tmp_path, WRONG[trouble])
+
+
+@pytest.mark.slow
+def test_a_database_that_is_away_is_told_of_without_the_secret(tmp_path: Path) -> None:
+    """A connection is waited for, so all of them wait at once."""
+    said = _tell_no_secret(tmp_path, *AWAY)
+    assert all("does not answer" in text or "get a connection" in text for text in said)
+
+
+def _tell_no_secret(folder: Path, *troubles: Settings) -> list[str]:
+    """What each command says under each of the settings."""
     hunt = Hunt()
     secret = hunt.add("secret", made_up("setting"))
-    extra = {name: value.format(secret) for name, value in WRONG[trouble].items()}
-    for command in (("doctor",), ("--debug", "jobs", "list")):
-        done = run(tmp_path / "home", *command, WATCHBOOK_LOG_LEVEL="DEBUG", **extra)
-        assert hunt.search(done.stdout + done.stderr) == set(), done.stdout + done.stderr
-        assert done.stdout + done.stderr, "something was said"
+
+    def told(number: int, trouble: Settings, command: tuple[str, ...]) -> str:
+        given = {name: value.format(secret) for name, value in trouble.items()}
+        done = run(folder / f"home{number}", *command, WATCHBOOK_LOG_LEVEL="DEBUG", **given)
+        return done.stdout + done.stderr
+
+    cases = [(trouble, command) for trouble in troubles for command in COMMANDS]
+    with ThreadPoolExecutor(len(cases)) as pool:
+        said = list(pool.map(lambda case: told(case[0], *case[1]), enumerate(cases)))
+    for text in said:
+        assert text, "something was said"
+        assert hunt.search(text) == set(), text
+    return said
+
+
+def _archived(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("database.zst")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def test_the_search_finds_what_is_packed_or_written_otherwise(tmp_path: Path) -> None:
+    """Else finding nothing would be no news."""
+    hunt = Hunt()
+    secret = hunt.add("secret", 'S3n"tinel/<ä>')
+    plain = f"before {secret} after".encode()
+    hidden = {
+        "plain": plain,
+        "address": b"GET /?k=S3n%22tinel%2F%3C%C3%A4%3E HTTP/1.1",
+        "page": b"<p>S3n&quot;tinel/&lt;\xc3\xa4&gt;</p>",
+        "json": b'{"k": "S3n\\"tinel/<\\u00e4>"}',
+        "hex": secret.encode().hex().encode(),
+        "base64": b"session=" + base64.urlsafe_b64encode(plain),
+        "zlib": zlib.compress(plain),
+        "zlib in base64": base64.b64encode(zlib.compress(plain)),
+        "zstd": zstandard.compress(plain),
+    }
+    assert [name for name, data in hidden.items() if hunt.search(data) != {"secret"}] == []
+    assert hunt.search(b"S3n-tinel") == set()
+    (tmp_path / "backup.tar").write_bytes(_archived(zstandard.compress(plain)))
+    assert hunting.in_files(hunt, tmp_path) == {"backup.tar": {"secret"}}
