@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from bench._sitemap_site import PER_CHILD
+
 
 def get(url: str) -> bytes:
     with urlopen(url, timeout=120) as answer:
@@ -27,10 +29,10 @@ def measured(work: Callable[[], int]) -> dict[str, float]:
     return {"count": count, "cpu": cpu, "wall": wall, "peak": peak_megabytes()}
 
 
-def peak_megabytes() -> float:
+def peak_megabytes(process: int | str = "self", row: str = "VmHWM:") -> float:
     """VmHWM begins with this program; ru_maxrss would include the process that started it."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith(row):
             return int(line.split()[1]) / 1024
     return 0.0
 
@@ -204,12 +206,36 @@ def check_scrapy(url: str) -> dict[str, float]:
     return check_naively(url, rows)
 
 
-METHODS = {
-    "reading": {
-        "watchbook": read_watchbook,
-        "usp": read_usp,
-        "scrapy": read_scrapy,
-        "advertools": read_advertools,
-    },
-    "check": {"watchbook": check_watchbook, "usp": check_usp, "scrapy": check_scrapy},
-}
+def check_advertools(url: str) -> dict[str, float]:
+    import logging
+
+    import advertools
+
+    logging.disable(logging.CRITICAL)
+
+    def rows(address: str) -> Iterator[dict[str, Any]]:
+        frame = advertools.sitemap_to_df(address)
+        for page, moment in zip(frame["loc"], frame["lastmod"], strict=True):
+            yield {"url": page, "lastmod": str(moment)}
+
+    return check_naively(url, rows)
+
+
+def download(url: str) -> dict[str, float]:
+    """The least anybody can do who has no validators: fetch every file and see that it is the same as before."""
+    import hashlib
+
+    def digest(address: str) -> bytes:
+        found = hashlib.sha256()
+        with urlopen(address, timeout=120) as answer:
+            while chunk := answer.read(1 << 18):
+                found.update(chunk)
+        return found.digest()
+
+    names = [part.partition("</loc>")[0] for part in get(url).decode().split("<loc>")[1:]]
+
+    def work() -> int:
+        assert all([digest(url), *map(digest, names)])
+        return len(names) * PER_CHILD
+
+    return measured(work)

@@ -52,18 +52,26 @@ def child_entries(child: int, generation: str, variant: str) -> Iterator[str]:
 
 
 def serve(folder: Path) -> None:
-    """/VARIANT/GENERATION/CHILDREN/index.xml and /VARIANT/GENERATION/NUMBER.xml; beyond the 20th on other hosts."""
+    """/VARIANT/GENERATION/CHILDREN/index.xml and /VARIANT/GENERATION/NUMBER.xml; beyond the 20th on other hosts.
+
+    The generation "now" is the one that /now/GENERATION was last asked for: the same addresses, new pages.
+    """
+    present = "a"
 
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            *_, variant, generation, last = self.path.removesuffix("/index.xml").split("/")
-            if self.path.endswith("/index.xml"):
+            nonlocal present
+            *_, variant, generation, last = ["", *self.path.removesuffix("/index.xml").split("/")]
+            if generation == "now" and last in ("a", "b"):
+                present, body = last, b""
+            elif self.path.endswith("/index.xml"):
                 base = f"http://127.0.0.1:{self.server.server_address[1]}/{variant}/{generation}"
                 names = "".join(f"<sitemap><loc>{base}/{n}.xml</loc></sitemap>" for n in range(int(last)))
                 body = f"<sitemapindex {SPACES}>{names}</sitemapindex>".encode()
             else:
                 number = int(last.removesuffix(".xml"))
-                body = (folder / variant / generation / f"{number % BASE_CHILDREN}.xml").read_bytes()
+                shown = present if generation == "now" else generation
+                body = (folder / variant / shown / f"{number % BASE_CHILDREN}.xml").read_bytes()
                 if number >= BASE_CHILDREN:
                     body = body.replace(HOST, b"www%d.example.com" % (number // BASE_CHILDREN))
             self.send_response(200)

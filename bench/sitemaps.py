@@ -1,9 +1,10 @@
 """Reading sitemaps side by side with peers: 1,000,000 URLs in 20 children from a local server, one process per method.
 
-    python -m bench.sitemaps [--quick] [--runs N] [--python PATH] [--only reading|check|five-million]
+    python -m bench.sitemaps [--quick] [--runs N] [--python PATH] [--only reading|check|unchanged|five-million]
 
 Peers: ultimate-sitemap-parser, advertools, Scrapy's Sitemap reader. All fetch with urllib, except advertools, which
-has its own urlopen in threads. CPU and wall time begin after the imports; peak memory is that of the whole process.
+has its own urlopen in threads, and Watchbook where it runs as a job. CPU and wall time begin after the imports; peak
+memory is that of the whole process, and for a job also that of the child that reads for it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,32 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench._sitemap_methods import METHODS
+from bench import _sitemap_methods as methods
+from bench import _sitemap_product as product
 from bench._sitemap_site import BASE_CHILDREN, PER_CHILD, make_site, serve
 
 ROOT = Path(__file__).resolve().parent.parent
+READING = {
+    "watchbook": methods.read_watchbook,
+    "usp": methods.read_usp,
+    "scrapy": methods.read_scrapy,
+    "advertools": methods.read_advertools,
+}
+METHODS = {
+    "reading": READING,
+    # "watchbook" compares in one process and without a database, as the peers do; "as a job" is the product.
+    "check": {
+        "watchbook": methods.check_watchbook,
+        "as a job": product.check_as_job,
+        "usp": methods.check_usp,
+        "scrapy": methods.check_scrapy,
+        "advertools": methods.check_advertools,
+    },
+    # The peers have nothing to compare with: they read everything again.
+    "unchanged": {"download": methods.download, "as a job": product.check_unchanged}
+    | {peer: READING[peer] for peer in ("usp", "scrapy", "advertools")},
+    "stored": {"as a job": product.stored_bytes},
+}
 
 
 def run(python: str, task: str, method: str, url: str) -> dict[str, Any]:
@@ -59,8 +82,17 @@ class Bars:
     def at_least(self, what: str, value: float, bar: float) -> None:
         self.lines.append((value >= bar, f"{what}: {value:.1f}x, bar {bar:g}x"))
 
-    def at_most(self, what: str, value: float, bar: float) -> None:
-        self.lines.append((value <= bar, f"{what}: {value:.0f} MB, bar {bar:g} MB"))
+    def at_most(self, what: str, value: float, bar: float, unit: str = "MB") -> None:
+        shown = f"{value:.2f}" if bar < 10 else f"{value:.0f}"
+        self.lines.append((value <= bar, f"{what}: {shown} {unit}, bar {bar:g} {unit}"))
+
+    def memory(self, what: str, results: dict[str, dict[str, Any]], bar: float) -> None:
+        """Reading and comparing as such, and what a check needs above the idle worker that it runs in."""
+        if "watchbook" in results:
+            self.at_most(f"{what}, peak", results["watchbook"]["peak"], bar)
+        job = results["as a job"]
+        idle = f"peak above the idle worker of {job['idle']:.0f} MB"
+        self.at_most(f"{what}, as a job, {idle}, its child included", job["peak"] - job["idle"], bar)
 
     def equal(self, what: str, values: set[int]) -> None:
         self.lines.append((len(values) == 1, f"{what}: {sorted(values)}"))
@@ -80,12 +112,27 @@ def measure(options: argparse.Namespace, base: str, bars: Bars) -> None:
     if wanted in (None, "check"):
         results = best_of(options.python, "check", f"{base}/plain/a/{children}/index.xml", 1)
         show(f"Two whole checks of {total:,} URLs: read, keep, hash, difference", results)
-        bars.at_most("whole check, peak", results["watchbook"]["peak"], 150)
+        bars.memory("whole check", results, 150)
         bars.equal("whole check, changes", {int(result["count"]) for result in results.values()})
+    if wanted in (None, "unchanged"):
+        measure_unchanged(options, f"{base}/plain/a", children, bars)
     if wanted == "five-million" or (wanted is None and not options.quick):
-        result = run(options.python, "check", "watchbook", f"{base}/plain/a/100/index.xml")
-        show("Two whole checks of 5,000,000 URLs in 100 children", {"watchbook": result})
-        bars.at_most("whole check of 5,000,000, peak", result["peak"], 300)
+        url = f"{base}/plain/a/100/index.xml"
+        results = {method: run(options.python, "check", method, url) for method in ("watchbook", "as a job")}
+        show("Two whole checks of 5,000,000 URLs in 100 children", results)
+        bars.memory("whole check of 5,000,000", results, 300)
+        bars.equal("whole check of 5,000,000, changes", {int(result["count"]) for result in results.values()})
+
+
+def measure_unchanged(options: argparse.Namespace, base: str, children: int, bars: Bars) -> None:
+    results = best_of(options.python, "unchanged", f"{base}/{children}/index.xml", options.runs)
+    show(f"An unchanged check of {children * PER_CHILD:,} URLs, everything fetched", results)
+    left = run(options.python, "stored", "as a job", f"{base}/1/index.xml")
+    print(f"  it leaves {left['stored']:.0f} bytes behind, and {left['queued']:.0f} for two weeks in the queue of jobs")
+    ours = results["as a job"]
+    bars.at_most("unchanged check, CPU of download + SHA-256", ours["cpu"] / results["download"]["cpu"], 2, "x")
+    bars.memory("unchanged check", results, 150)
+    bars.at_most("unchanged check, stored", left["stored"], 1000, "bytes")
 
 
 def main() -> int:
@@ -94,7 +141,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="100,000 URLs in 2 children")
     parser.add_argument("--runs", type=int, default=1, help="runs of every reading method; the best counts")
     parser.add_argument("--python", default=str(peers) if peers.exists() else sys.executable, help="has the peers")
-    parser.add_argument("--only", choices=["reading", "check", "five-million"])
+    parser.add_argument("--only", choices=["reading", "check", "unchanged", "five-million"])
     parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--site", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -77,11 +77,16 @@ def lines(sha256: str) -> Iterator[bytes]:
     return _merge((line for line in _stored_lines(blob) if line not in gone), sorted(extra))
 
 
-def packed(sha256: str, folder: Path) -> Path | bytes:
-    """The list as something to open: zstd bytes or file of a whole one, else a plain file written to the folder."""
+def packed(sha256: str, folder: Path) -> Path:
+    """The list as a file to open: zstd of a whole one, else plain. What is in a row is written to the folder, because
+    a snapshot has hundreds of lists and they are looked at together."""
     blob = _get(sha256)
+    if blob.base_id is None and blob.data is None:
+        return _file(sha256)
     if blob.base_id is None:
-        return bytes(blob.data) if blob.data is not None else _file(sha256)
+        copy = folder / f"{sha256}.zst"
+        copy.write_bytes(blob.data)
+        return copy
     plain = folder / f"{sha256}.plain"
     with plain.open("wb") as file:
         for line in lines(sha256):

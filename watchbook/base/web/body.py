@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,16 +38,21 @@ def into_memory(pieces: Iterable[bytes], max_bytes: int, *, may_cut: bool = Fals
 
 
 def into_file(pieces: Iterable[bytes], max_bytes: int, path: Path) -> Body:
-    """Constant memory. A file that could not be filled is removed."""
+    """Constant memory. A file that could not be filled is removed.
+
+    One that is there is written over and not emptied first: giving pages back and asking for new ones costs half as
+    much CPU as the whole download.
+    """
     digest, size = hashlib.sha256(), 0
     try:
-        with path.open("wb") as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb") as file:
             for piece in _beating(pieces):
                 size += len(piece)
                 if size > max_bytes:
                     raise TooLarge(f"more than {max_bytes} bytes")
                 file.write(piece)
                 digest.update(piece)
+            file.truncate()
     except BaseException:
         path.unlink(missing_ok=True)
         raise

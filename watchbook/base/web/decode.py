@@ -29,9 +29,18 @@ def encodings(header: str) -> list[str]:
 
 def decoded(pieces: Iterable[bytes], layers: list[str]) -> Iterator[bytes]:
     """The pieces with every layer peeled off. A stream cut short raises BadAnswer at its end."""
+    if layers:
+        pieces = _bites(pieces)
     for layer in reversed(layers):
         pieces = _gunzip(pieces) if layer == "gzip" else _inflate(pieces)
     return iter(pieces)
+
+
+def _bites(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """What is not unpacked yet is copied at every step, so a step must not leave much of it."""
+    for piece in pieces:
+        for start in range(0, len(piece), PIECE):
+            yield piece[start : start + PIECE]
 
 
 def _gunzip(pieces: Iterable[bytes]) -> Iterator[bytes]:

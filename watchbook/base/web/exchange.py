@@ -15,6 +15,8 @@ from watchbook.base.web.errors import BadAnswer, TimedOut
 
 STALL_SECONDS = 30.0  # no byte for so long is the end, however generous the deadline
 MAX_HEAD_BYTES = 256 * 1024  # interim answers (100, 103) included
+# Every read of a body passes the protocol reader once: with 64 kB at a time a large file costs twice the CPU.
+BODY_READ_BYTES = 512 * 1024
 
 
 class Deadline:
@@ -53,6 +55,10 @@ class Exchange:
 
     def patience(self) -> float:
         return min(self.deadline.left(), STALL_SECONDS)
+
+    def appetite(self, usual: int) -> int:
+        """How much to read at once; heads in small bites, because what comes with one is counted as head."""
+        return usual if self._is_in_head else BODY_READ_BYTES
 
     def took(self, size: int) -> None:
         self.received += size

@@ -144,7 +144,7 @@ class GuardedStream(httpcore.NetworkStream):
         exchange = current()
         try:
             self._sock.settimeout(exchange.patience())
-            data = self._sock.recv(max_bytes)
+            data = self._sock.recv(exchange.appetite(max_bytes))
         except TimeoutError:
             raise TimedOut("read") from None
         except OSError as error:

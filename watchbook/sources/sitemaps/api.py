@@ -26,6 +26,7 @@ from watchbook.sources.sitemaps.actions import WrongMonitor
 from watchbook.sources.sitemaps.jobs.looking import SiteInstead
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapSnapshot
 from watchbook.sources.sitemaps.parse import Unreadable
+from watchbook.sources.sitemaps.sentences import error_text, said
 from watchbook.sources.sitemaps.store.lists import change_items, snapshot_urls
 
 router = Router()
@@ -86,6 +87,7 @@ class ChangesQuery(PageQuery):
 
 @router.get("/monitors", response=MonitorList)
 def monitors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
+    """Your monitors, newest first."""
     rows = MonitorTask.objects.of(request.user).select_related("current_snapshot").prefetch_related("channels")
     return keyset(rows, page, by="-created_at", make=monitor_out)
 
@@ -99,11 +101,13 @@ def add(request: HttpRequest, body: MonitorIn) -> tuple[int, dict[str, Any]]:
 
 @router.get("/monitors/{uuid:monitor_id}", response=MonitorOut)
 def monitor(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
+    """One monitor as it stands now."""
     return monitor_out(own(request, monitor_id))
 
 
 @router.patch("/monitors/{uuid:monitor_id}", response=MonitorOut)
 def change(request: HttpRequest, monitor_id: UUID, body: MonitorPatch) -> dict[str, Any]:
+    """Change what is given. A new address is looked at first and begins a new baseline."""
     found = own(request, monitor_id)
     given = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     return monitor_out(_try(lambda: actions.change_monitor(found, given)))
@@ -111,23 +115,33 @@ def change(request: HttpRequest, monitor_id: UUID, body: MonitorPatch) -> dict[s
 
 @router.delete("/monitors/{uuid:monitor_id}", response={204: None})
 def delete(request: HttpRequest, monitor_id: UUID) -> tuple[int, None]:
+    """Delete the monitor. The same sitemap can be added again."""
     actions.delete(own(request, monitor_id))
     return 204, None
 
 
+STEPS = {
+    "check": (actions.check_now, "Check the monitor now."),
+    "pause": (actions.pause, "Pause the monitor until it is resumed."),
+    "resume": (actions.resume, "Make a paused monitor active and check it now."),
+    "retry": (actions.retry, "Make a monitor in error active and check it now."),
+}
+
+
 def _step(name: str) -> Any:
     """POST …/check, pause, resume, retry: does it and answers the monitor as it is then."""
+    action, sentence = STEPS[name]
 
     def step(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
         found = own(request, monitor_id)
-        _try(lambda: getattr(actions, {"check": "check_now"}.get(name, name))(found))
+        _try(lambda: action(found))
         return monitor_out(found)
 
-    step.__name__ = name
+    step.__name__, step.__doc__ = name, sentence
     return step
 
 
-for _name in ("check", "pause", "resume", "retry"):
+for _name in STEPS:
     router.post(f"/monitors/{{uuid:monitor_id}}/{_name}", response=MonitorOut, url_name=_name)(_step(_name))
 
 
@@ -142,6 +156,7 @@ def changes(request: HttpRequest, monitor_id: UUID, page: Query[ChangesQuery]) -
 
 @router.get("/monitors/{uuid:monitor_id}/snapshots")
 def snapshots(request: HttpRequest, monitor_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
+    """What the sitemap listed and since when, newest first; the URLs have an endpoint of their own."""
     rows = SitemapSnapshot.objects.filter(monitor_task=own(request, monitor_id)).defer("urls")
     return keyset(rows, page, by="-created_at", make=snapshot_head)
 
@@ -179,8 +194,8 @@ def _try(step: Any) -> Any:
         message = _("This is a page, not a sitemap. The site names these sitemaps: choose one.")
         raise Invalid(message, code="site_instead", details={"sitemaps": found.sitemaps}) from None
     except (WebError, Unreadable, sandbox.TaskError) as error:
-        details = [{"field": "sitemap_url", "message": _(error.message)}]
-        raise Invalid(_(error.message), code=error.code, details=details) from None
+        message = error_text(said(error))
+        raise Invalid(message, code=error.code, details=[{"field": "sitemap_url", "message": message}]) from None
 
 
 MONITOR_NAMES = (

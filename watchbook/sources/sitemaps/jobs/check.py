@@ -18,6 +18,7 @@ from watchbook.sources.sitemaps.jobs.reading import ask_after, read_sitemap
 from watchbook.sources.sitemaps.models import ChangeType, Health, MonitorTask, SitemapCheck, SitemapPart, Status
 from watchbook.sources.sitemaps.parse import NotASitemap, Unreadable
 from watchbook.sources.sitemaps.records import Cost, Failed, KnownPart, Reading
+from watchbook.sources.sitemaps.sentences import said
 from watchbook.sources.sitemaps.store.check import store_check, store_failure
 
 # A stale 304 behind a cache can hide a sitemap for ever: once a day everything is asked for anew.
@@ -90,7 +91,7 @@ def _failed(error: WebError | sandbox.TaskError | Unreadable) -> Failed:
         health = Health.NOT_A_SITEMAP
     elif isinstance(error, Blocked | Throttled):
         health = Health.BLOCKED
-    return Failed(health, error.code, error.message, getattr(error, "retry_after_seconds", None))
+    return Failed(health, error.code, said(error), getattr(error, "retry_after_seconds", None))
 
 
 def _cost(requests: int, bytes_read: int, began: float) -> Cost:

@@ -17,6 +17,7 @@ from watchbook.sources.sitemaps.parse import PartList, Unreadable
 from watchbook.sources.sitemaps.parse.lines import write_line
 from watchbook.sources.sitemaps.parse.lists import ListWriter
 from watchbook.sources.sitemaps.records import Reading, repeated_notes
+from watchbook.sources.sitemaps.sentences import said
 
 SAVED_FORM = "watchbook sitemap result 1"
 
@@ -33,7 +34,7 @@ def check(url: str, folder: Path, *, against: Path | None, save: Path | None) ->
     try:
         reading = read_sitemap(check_url(url.strip()).url, known={}, folder=folder)
     except (WebError, Unreadable, sandbox.TaskError) as error:
-        raise CannotCheck(error.code, error.message) from None
+        raise CannotCheck(error.code, said(error)) from None
     lists = [_list_of(part) for part in reading.pages if part.lines is not None]
     union = union_of(lists)
     result = _result(url, reading, union)

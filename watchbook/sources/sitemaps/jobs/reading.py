@@ -19,6 +19,7 @@ from watchbook.sources.sitemaps import options
 from watchbook.sources.sitemaps.fetch import fetch_part
 from watchbook.sources.sitemaps.parse import Damaged, Limits, NotASitemap, Unreadable
 from watchbook.sources.sitemaps.records import FAILED, SAME, KnownPart, PartReading, Reading
+from watchbook.sources.sitemaps.sentences import said
 
 READ_TASK = "watchbook.sources.sitemaps.parse.task:read_part_task"
 READ_CPU_SECONDS, READ_WALL_SECONDS, READ_MEMORY_MB = 120, 180, 768
@@ -73,14 +74,15 @@ def _read_part(url: str, known: KnownPart | None, reading: Reading, folder: Path
         if is_root:
             raise
         summary = {key: value for key, value in known.summary.items() if key != "notes"} if known else {}
-        return PartReading(url, FAILED, summary, error_code=error.code, message=error.message)
+        return PartReading(url, FAILED, summary, error_code=error.code, message=said(error))
 
 
 def _fetch(url: str, known: KnownPart | None, reading: Reading, folder: Path, *, whole: bool) -> Answer:
     began = time.monotonic()
     validators = known.validators if known and not whole else None
     try:
-        answer = fetch_part(url, validators=validators, target=folder / f"{len(reading.parts)}.body", past_caches=whole)
+        # One file for all parts: each is read before the next one is fetched, and a large sitemap needs little disk.
+        answer = fetch_part(url, validators=validators, target=folder / "body", past_caches=whole)
     finally:
         reading.fetch_ms += int((time.monotonic() - began) * 1000)
     reading.bytes_read += answer.size
@@ -112,7 +114,6 @@ def _take(url: str, answer: Answer, known: KnownPart | None, reading: Reading, f
         )
     finally:
         reading.parse_ms += int((time.monotonic() - began) * 1000)
-        answer.path.unlink(missing_ok=True)
     crash_point("sitemaps.parsed")
     if summary["state"] == FAILED:
         raise _unreadable(summary["error"])

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from watchbook.sources.sitemaps.parse.lines import key_of
 
-OPEN_BYTES = 8_000_000
+OPEN_BYTES = 2_000_000
 
 
 def block_size(lists: int) -> int:

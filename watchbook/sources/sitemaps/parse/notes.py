@@ -51,9 +51,36 @@ SENTENCES = {
     "xml_errors": gettext_noop("The XML is not well formed; it was repaired."),
 }
 
+# Those that count, said of a single one.
+ONE = {
+    "bad_urls": gettext_noop("One address cannot be read as a URL and was left out."),
+    "bare_ampersand": gettext_noop("One ampersand was not escaped; it was repaired."),
+    "bare_less_than": gettext_noop("One less-than sign was not escaped; it was repaired."),
+    "bare_text_children": gettext_noop("One entry of the index has no <loc>; its text was taken."),
+    "control_characters": gettext_noop("One control character was removed."),
+    "duplicate_urls": gettext_noop("One address is repeated; it is listed once."),
+    "empty_locs": gettext_noop("One entry has no address and was left out."),
+    "extra_locs": gettext_noop("One entry has more than one address; the first was taken."),
+    "html_entities": gettext_noop("One HTML entity does not exist in XML; it was repaired."),
+    "lost_entries": gettext_noop("One entry is too broken to be read."),
+    "misplaced_entries": gettext_noop("One entry is of the wrong kind for this file and was left out."),
+    "not_http_urls": gettext_noop("One address is neither http nor https and was left out."),
+    "not_url_lines": gettext_noop("One line is not a URL and was left out."),
+    "relative_urls": gettext_noop("One address is relative; it was completed."),
+    "too_long_urls": gettext_noop("One address is longer than the protocol allows and was left out."),
+    "too_long_values": gettext_noop("One value is far too long and was cut."),
+    "unreadable_lastmods": gettext_noop("One modification date cannot be read; it is compared as text."),
+    "wrong_encoding": gettext_noop("One byte does not fit the character encoding; read as Windows-1252."),
+}
+
 OVER_LIMIT = frozenset({"decoded_cap", "too_many_urls", "too_many_children", "entry_too_large"})
 CUT_SHORT = frozenset({"corrupt_gzip", "lost_entries", "root_not_closed", "transport_cut", "truncated_gzip"})
 INCOMPLETE = OVER_LIMIT | CUT_SHORT
+
+
+def sentence_for(code: str, count: int) -> str:
+    """The sentence of a code, where `%(count)d` may still have to be filled in; empty for a code that has none."""
+    return (ONE.get(code, "") if count == 1 else "") or SENTENCES.get(code, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +94,7 @@ class Note:
 
     @property
     def message(self) -> str:
-        return SENTENCES[self.code] % {"count": self.count}
+        return sentence_for(self.code, self.count) % {"count": self.count}
 
     def __str__(self) -> str:
         return f"{self.code}:{self.count}" if self.is_counted else self.code

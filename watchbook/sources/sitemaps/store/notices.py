@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -22,6 +23,7 @@ from watchbook.core.stream import record as stream
 from watchbook.sources.sitemaps.compare import Difference
 from watchbook.sources.sitemaps.compare.difference import ADDED, REMOVED
 from watchbook.sources.sitemaps.models import ChangeRecord, LogStatus, MonitorTask, NotificationLog
+from watchbook.sources.sitemaps.sentences import error_text
 from watchbook.sources.sitemaps.store.noise import Noise
 
 SOURCE = "sitemaps"
@@ -39,7 +41,7 @@ def tell_change(
     removed = difference.counts[REMOVED] if monitor.tell_removals else 0
     if not (difference.counts[ADDED] or removed or noise.told_count or (record.minor_count and monitor.tell_minor)):
         return
-    with translation.override(monitor.user.language or None):
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
         notice = Notice(
             event_id=f"sitemaps.change:{record.pk}",
             source=SOURCE,
@@ -54,7 +56,7 @@ def tell_change(
 
 
 def tell_minor(monitor: MonitorTask, record: ChangeRecord, now: datetime) -> None:
-    with translation.override(monitor.user.language or None):
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
         count = record.minor_count
         words = ngettext("%(count)d minor change", "%(count)d minor changes", count) % {"count": count}
         notice = Notice(
@@ -72,10 +74,10 @@ def tell_minor(monitor: MonitorTask, record: ChangeRecord, now: datetime) -> Non
 
 def tell_error(monitor: MonitorTask, now: datetime) -> None:
     """Once, when the monitor enters the error state."""
-    with translation.override(monitor.user.language or None):
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
         lines = [
             _("The last %(count)d checks failed: %(error)s")
-            % {"count": monitor.error_count, "error": monitor.last_error},
+            % {"count": monitor.error_count, "error": error_text(monitor.last_error)},
             _("Nothing was stored, and nothing is taken for deleted. Watchbook keeps trying."),
             monitor.sitemap_url,
         ]
@@ -84,7 +86,7 @@ def tell_error(monitor: MonitorTask, now: datetime) -> None:
 
 
 def tell_recovery(monitor: MonitorTask, now: datetime) -> None:
-    with translation.override(monitor.user.language or None):
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
         subject = _("%(name)s can be read again") % {"name": monitor.name}
         lines = [_("The check succeeded. The monitor is active."), monitor.sitemap_url]
     _tell_state(monitor, RECOVERED, subject, lines, now)
@@ -166,7 +168,11 @@ def _lines(monitor: MonitorTask, record: ChangeRecord, difference: Difference, n
             yield _("… and %(count)d more") % {"count": count - TEXT_URLS}
         yield ""
     if noise.noisy_count:
-        yield _("%(count)d pages change at nearly every check and are not listed here.") % {"count": noise.noisy_count}
+        yield ngettext(
+            "%(count)d page changes at nearly every check and is not listed here.",
+            "%(count)d pages change at nearly every check and are not listed here.",
+            noise.noisy_count,
+        ) % {"count": noise.noisy_count}
 
 
 def _payload(monitor: MonitorTask, record: ChangeRecord, difference: Difference, noise: Noise) -> dict[str, Any]:

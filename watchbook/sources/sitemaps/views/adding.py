@@ -24,9 +24,10 @@ from watchbook.sources.sitemaps.forms import MonitorForm, name_of
 from watchbook.sources.sitemaps.jobs.looking import Look, SiteInstead
 from watchbook.sources.sitemaps.models import MonitorTask, url_digest
 from watchbook.sources.sitemaps.parse import Unreadable
+from watchbook.sources.sitemaps.sentences import error_text, said
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.own import own_monitor, reader
-from watchbook.sources.sitemaps.views.words import error_text, gather, kind_text
+from watchbook.sources.sitemaps.views.words import gather, kind_text
 
 LOOKS, LOOK_SECONDS = 60, 600
 PROOF_SALT, PROOF_SECONDS = "sitemaps.look", 900
@@ -99,7 +100,7 @@ def _save(request: HttpRequest, form: MonitorForm, look: Look | None) -> HttpRes
 def _complain(request: HttpRequest, form: MonitorForm, error: Any) -> dict[str, Any]:
     """Put what is wrong beside its field. What is watched already can be opened."""
     field, address = getattr(error, "field", "sitemap_url"), form.cleaned_data["sitemap_url"]
-    form.add_error({"channel_ids": "channels"}.get(field, field) or None, error_text(error.message))
+    form.add_error({"channel_ids": "channels"}.get(field, field) or None, error_text(said(error)))
     if getattr(error, "code", "") != "already_watched":
         return {}
     digest = url_digest(check_url(address).url)

@@ -17,7 +17,7 @@ from watchbook.base import clock
 from watchbook.core.notify.models import Delivery
 from watchbook.core.ui.paging import keyset
 from watchbook.sources.sitemaps.compare import Rename, pair_renames
-from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask
+from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, MonitorTaskChannel
 from watchbook.sources.sitemaps.views import downloads
 from watchbook.sources.sitemaps.views.found import (
     ADDED,
@@ -101,6 +101,7 @@ class Shown:
 def detail(record: ChangeRecord, found: Found, wanted: Wanted | None = None) -> dict[str, Any]:
     """One change as both its own page and the page of its monitor show it."""
     counts = counts_of(record)
+    deliveries = list(deliveries_of(record))
     return {
         "record": record,
         "wanted": wanted or Wanted(),
@@ -111,8 +112,17 @@ def detail(record: ChangeRecord, found: Found, wanted: Wanted | None = None) -> 
         "part_count": len(record.new_snapshot.parts),
         "is_confirmed": any(note["code"] == "confirmed_in_2_checks" for note in record.notes),
         "restamp": record.extras.get("restamp"),
-        "deliveries": list(deliveries_of(record)),
+        "deliveries": deliveries,
+        "only_removals": not counts[ADDED] and not counts[MODIFIED],
+        "had_channels": not deliveries and _had_channels(record),
     }
+
+
+def _had_channels(record: ChangeRecord) -> bool:
+    """Channels were chosen when it was found: that none was told means that they were off."""
+    return MonitorTaskChannel.objects.filter(
+        monitor_task=record.monitor_task_id, created_at__lte=record.created_at
+    ).exists()
 
 
 def _kinds(counts: dict[str, int]) -> list[tuple[str, str, int]]:

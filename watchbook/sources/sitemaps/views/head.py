@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from watchbook.sources.sitemaps.models import Health, MonitorTask, Status
-from watchbook.sources.sitemaps.views.words import FAILED, error_text, kind_text, monitor_badges
+from watchbook.sources.sitemaps.sentences import error_text
+from watchbook.sources.sitemaps.views.words import FAILED, kind_text, monitor_badges
 
 
 def head(monitor: MonitorTask) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from watchbook.sources.sitemaps.models import (
     NotificationLog,
     SitemapCheck,
 )
+from watchbook.sources.sitemaps.sentences import error_text
 from watchbook.sources.sitemaps.views.own import LONG_COLUMNS
-from watchbook.sources.sitemaps.views.words import FAILED, error_text, requests_text, urls_text
+from watchbook.sources.sitemaps.views.words import FAILED, requests_text, urls_text
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from watchbook.sources.sitemaps.records import READ_WHOLE
 from watchbook.sources.sitemaps.views.found import urls_after
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.own import own_monitor
-from watchbook.sources.sitemaps.views.words import gather, kind_text, outcome_text
+from watchbook.sources.sitemaps.views.words import FAILED, gather, kind_text, outcome_text
 
 SHOWN = 200
 # Dates are judged by the first of them; more would say the same and take longer.
@@ -59,14 +59,17 @@ class Honesty:
 def parts(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     found = own_monitor(request, monitor_id)
     rows = SitemapPart.objects.filter(monitor_task=found)
+    # A check that failed as a whole asked for no file but the first; the rows still say how the one before went.
+    is_failing = found.health in FAILED
+    counts = rows.aggregate(total=Count("pk"), trouble=Count("pk", filter=IN_TROUBLE))
     snapshot = (
         SitemapSnapshot.objects.filter(pk=found.current_snapshot_id).first() if found.current_snapshot_id else None
     )
     context = {
         **head(found),
         "tab": "parts",
-        "counts": rows.aggregate(total=Count("pk"), trouble=Count("pk", filter=IN_TROUBLE)),
-        "parts": _parts(rows),
+        "counts": counts | ({"trouble": counts["total"]} if is_failing else {}),
+        "parts": _parts(rows, is_failing=is_failing),
         "snapshot": snapshot,
         "notes": gather(snapshot.notes) if snapshot else [],
         "honesty": _honesty(found, snapshot, clock.now()) if snapshot else None,
@@ -75,7 +78,7 @@ def parts(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     return render(request, "sitemaps/parts.html", context)
 
 
-def _parts(rows: Any) -> list[Part]:
+def _parts(rows: Any, *, is_failing: bool) -> list[Part]:
     """Those in trouble first. Only what is shown is read: an index names tens of thousands of children."""
     trouble = Case(When(IN_TROUBLE, then=Value(0)), default=Value(1))
     names = ("url", "summary__kind", "summary__count", "outcome", "read_at", "fail_count", "missing_since")
@@ -86,8 +89,8 @@ def _parts(rows: Any) -> list[Part]:
             kind=kind_text(kind or ""),
             is_index=kind == INDEX,
             count=count or 0,
-            outcome=_outcome(outcome, missing_since),
-            is_read=outcome in READ_WHOLE,
+            outcome=_outcome("failed" if is_failing else outcome, missing_since),
+            is_read=outcome in READ_WHOLE and not is_failing,
             read_at=read_at,
             fail_count=fail_count,
             missing_since=missing_since,

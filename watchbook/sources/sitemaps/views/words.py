@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -14,11 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from watchbook.core.ui import badges, moments
 from watchbook.sources.sitemaps.models import Health, MonitorTask, Status
 from watchbook.sources.sitemaps.parse.lastmod import DAY, MONTH, Lastmod, read_lastmod
-from watchbook.sources.sitemaps.parse.notes import SENTENCES
-from watchbook.sources.sitemaps.records import CAPS
+from watchbook.sources.sitemaps.sentences import note_text
 
 FAILED = (Health.FAILING, Health.BLOCKED, Health.NOT_A_SITEMAP)
-_STRANGE_ROOT = re.compile(r"The answer is XML of another kind: its root is <(.*)>\.", re.DOTALL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 KINDS = {
@@ -54,23 +51,6 @@ def monitor_badges(monitor: MonitorTask) -> list[badges.Badge]:
     if monitor.status == Status.ACTIVE and monitor.health in (Health.DEGRADED, Health.SUSPECT):
         found.append(badges.find("monitor", monitor.health))
     return found
-
-
-def error_text(message: str | None) -> str:
-    """What a check or an address was refused for; stored in English, shown in the reader's language."""
-    if not message:
-        return ""
-    if strange := _STRANGE_ROOT.fullmatch(message):
-        return _("The answer is XML of another kind: its root is <%(name)s>.") % {"name": strange[1]}
-    return _(message)
-
-
-def note_text(note: Mapping[str, Any]) -> str:
-    sentence = SENTENCES.get(note["code"]) or CAPS.get(note["code"])
-    if sentence is None:
-        return error_text(note.get("message")) or str(note["code"])
-    text = _(sentence)
-    return text % {"count": note.get("count", 1)} if "%(count)d" in text else text
 
 
 @dataclass

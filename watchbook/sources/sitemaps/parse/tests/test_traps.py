@@ -366,7 +366,7 @@ def test_more_than_the_protocol_allows_is_noted_and_read():
 
 def test_every_note_and_failure_has_a_sentence():
     part = read(BASE.replace("/a<", "/a?x&y<"))
-    assert part.notes[0].message == "1 ampersands were not escaped; they were repaired."
+    assert part.notes[0].message == "One ampersand was not escaped; it was repaired."
     with pytest.raises(Unreadable) as caught:
         read("")
     assert caught.value.message.endswith(".")
