@@ -8,10 +8,13 @@ import sys
 # Imported when named: starting one stand-in should not load all the others.
 NAMES = {
     "sitemap": "standins.sitemap_site.__main__",
+    "nga": "standins.nga_board.__main__",
     "cases": "standins.sitemap_cases.__main__",
+    "notes": "standins.note_platform.__main__",
     "smtp": "standins.smtp_sink.__main__",
     "webhooks": "standins.webhook_sink",
     "proxy": "standins.fault_proxy",
+    "reddit": "standins.reddit.__main__",
 }
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from standins.demo_nga import Forum
 from standins.sitemap_site import SitemapSite
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
@@ -36,16 +37,18 @@ class World:
         self.shop = stack.enter_context(SitemapSite())
         self.mail = stack.enter_context(SmtpSink())
         self.hooks = stack.enter_context(WebhookSink())
+        self.forum = Forum(stack)
         self.shop.add_many([f"/products/lantern-{n:03}" for n in range(240)], lastmod="2026-10-01")
         self.shop.split(4)
 
     @property
     def trusted(self) -> str:
-        return ",".join(site.netloc for site in (self.shop, self.hooks))
+        return ",".join(site.netloc for site in (self.shop, self.hooks, self.forum.board))
 
     def live(self) -> None:
         """Something happens everywhere."""
         self.shop.live(6)
+        self.forum.go_on(3)
 
 
 class Desk:
@@ -55,6 +58,7 @@ class Desk:
         self.url = f"http://127.0.0.1:{port}"
         self.env = {
             **os.environ,
+            **world.forum.env,
             "WATCHBOOK_HOME": str(home),
             "WATCHBOOK_ENV_FILE": str(home / "none.env"),
             "WATCHBOOK_BIND": f"127.0.0.1:{port}",
@@ -160,10 +164,11 @@ def one_round(desk: Desk, world: World) -> bool:
     seen = tuple(change[f"{kind}_count"] for kind in ("added", "removed", "modified"))
     expected = (len(truth.added), len(truth.removed), len(truth.modified))
     told = until("the notices", lambda: len(world.hooks.deliveries()) + len(world.mail.messages()) >= 2)
-    print_table([("sitemaps", collected, "+{} −{} ~{}".format(*seen), 2 if told else 0, 0)])
+    forum_row, forum_is_right = world.forum.one_round(desk)
+    print_table([("sitemaps", collected, "+{} −{} ~{}".format(*seen), 2 if told else 0, 0), forum_row])
     if seen != expected:
         print(f"sitemaps: the site changed by {expected}, Watchbook saw {seen}")
-    return seen == expected and collected == 240
+    return seen == expected and collected == 240 and forum_is_right
 
 
 def print_table(rows: Sequence[tuple[Any, ...]]) -> None:
@@ -179,7 +184,8 @@ def stay(desk: Desk, world: World, process: subprocess.Popen[bytes]) -> None:
     print(
         f"\nWatchbook is on {desk.url}\n"
         f"Sign in with {EMAIL} and the password {PASSWORD}\n"
-        f"The shop at {world.shop.url} changes every {LIVE_EVERY_SECONDS:.0f} s: look at Sitemaps, Stream and Search.\n"
+        f"The shop at {world.shop.url} and the board at {world.forum.board.url} change every"
+        f" {LIVE_EVERY_SECONDS:.0f} s: look at Sitemaps, Forum, Stream and Search.\n"
         "Ctrl-C ends everything.",
         flush=True,
     )
@@ -190,6 +196,8 @@ def stay(desk: Desk, world: World, process: subprocess.Popen[bytes]) -> None:
         world.live()
         with contextlib.suppress(OSError):
             desk.ask("POST", f"/sitemaps/monitors/{monitor['id']}/check")
+        with contextlib.suppress(OSError):
+            desk.ask("POST", "/nga/crawl", {"fid": 7})
 
 
 def free_port() -> int:

@@ -22,9 +22,15 @@ class Authors:
 
     def __init__(self, users: Any) -> None:
         self._users = values.mapping(users)
+        self._known: dict[int, tuple[str, int | None]] = {}
 
     def of(self, uid: Any) -> tuple[str, int | None]:
         number = values.whole(uid)
+        if number not in self._known:
+            self._known[number] = self._read(number)
+        return self._known[number]
+
+    def _read(self, number: int) -> tuple[str, int | None]:
         user = self._users.get(str(number))
         name = display_name(values.text(values.mapping(user).get("username")))
         if number > 0:

@@ -32,12 +32,14 @@ def decode(body: bytes, content_type: str, notes: Notes) -> str:
         return body.decode("utf-8-sig", "replace")
     if _is_utf8(body, _declared(body, content_type)):
         return body.decode("utf-8")
-    for attempt in (body, _without_keywords(body, notes)):
-        try:
-            return attempt.decode("gb18030")
-        except UnicodeDecodeError:
-            continue
-    return _piece_by_piece(attempt, notes)
+    try:
+        return body.decode("gb18030")
+    except UnicodeDecodeError:
+        rest = _without_keywords(body, notes)
+    try:
+        return rest.decode("gb18030")
+    except UnicodeDecodeError:
+        return _piece_by_piece(rest, notes)
 
 
 def _declared(body: bytes, content_type: str) -> str:

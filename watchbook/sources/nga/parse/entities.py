@@ -10,6 +10,8 @@ from watchbook.base.text.clean import clean_text
 _ANY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z][a-zA-Z0-9]{1,31}));")
 _NUMBER = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# What joining and cleaning look for; most texts have none of it.
+_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _BREAK = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
 
 
@@ -22,7 +24,7 @@ def unescape(text: str) -> str:
 
 def whole_characters(text: str) -> str:
     """Halves of characters joined, and out with what no database stores."""
-    return clean_text(_PAIR.sub(_joined, text))
+    return clean_text(_PAIR.sub(_joined, text)) if _ODD.search(text) else text
 
 
 def lines(text: str) -> str:

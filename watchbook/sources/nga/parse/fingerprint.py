@@ -11,6 +11,8 @@ from watchbook.sources.nga.parse.entities import lines, unescape
 
 def normalised(source: str) -> str:
     """One spelling for entities, line ends, no-break spaces and composed characters."""
+    if not source:
+        return ""
     text = unescape(lines(source)).replace("\u00a0", " ")
     ended = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     return unicodedata.normalize("NFC", ended).strip()

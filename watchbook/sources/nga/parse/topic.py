@@ -29,14 +29,17 @@ def topic_page(data: dict[str, Any], notes: Notes, *, site: str = SITE) -> Topic
     )
     rows = _Rows(reader, notes)
     rows.read(data.get("__R"))
-    if not rows.floors and not rows.stubs and total:
+    page_number = values.whole(data.get("__PAGE"), 1) or 1
+    # Of a later page every floor may be gone, and then the answer says so itself. The first one always has a floor.
+    says_none = values.whole(data.get("__R__ROWS"), -1) == 0 and page_number > 1
+    if not rows.floors and not rows.stubs and total and not says_none:
         raise LayoutChanged("no_rows")
     opening = rows.floors.get(0)
     return TopicPage(
         tid=reader.tid,
         fid=values.whole(topic.get("fid")),
         title=values.text(topic.get("subject")),
-        page_number=values.whole(data.get("__PAGE"), 1) or 1,
+        page_number=page_number,
         total_floors=total,
         floors=tuple(sorted(rows.floors.values(), key=lambda floor: floor.floor_number)),
         stubs=tuple(sorted(rows.stubs.values(), key=lambda floor: floor.floor_number)),

@@ -52,6 +52,8 @@ def render(source: str, place: Place | None = None, extras: Extras | None = None
 def _body(source: str, place: Place) -> str:
     if len(source) > LONGEST:
         return shown(source).replace("\n", "<br>")
+    if "[" not in source and "===" not in source and "---" not in source:
+        return shown(source).removeprefix("\n").replace("\n", "<br>")
     builder = Builder(place.addresses)
     media = Media(place.addresses, Dice(author_id=place.author_id, tid=place.tid, pid=place.pid))
     for count, token in enumerate(tokens(source, KNOWN)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
@@ -26,11 +25,14 @@ class Entry:
     is_written: bool = False
     collapse: int = 0
     # Tags of the same frame that were opened past the limit and wait for their end.
-    past_limit: Counter[str] = field(default_factory=Counter)
+    past_limit: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.token.name
+
+    def pass_limit(self, name: str) -> None:
+        self.past_limit[name] = self.past_limit.get(name, 0) + 1
 
 
 class Builder:
@@ -43,7 +45,10 @@ class Builder:
 
     @property
     def frame(self) -> Entry:
-        return next(entry for entry in reversed(self.stack) if entry.is_block)
+        for entry in reversed(self.stack):
+            if entry.is_block:
+                return entry
+        raise AssertionError("the root is a block")
 
     @property
     def collapse(self) -> int:
@@ -94,7 +99,7 @@ class Builder:
 
     def close(self, token: Token) -> None:
         frame = self.frame
-        if frame.past_limit[token.name]:
+        if frame.past_limit.get(token.name):
             frame.past_limit[token.name] -= 1
             if token.name in BLOCKS:
                 self.text("\n")
@@ -114,7 +119,7 @@ class Builder:
         if shape is None or (token.name == "url" and (in_link or is_full)):
             self.text(token.text)
         elif is_full:
-            self.frame.past_limit[token.name] += 1
+            self.frame.pass_limit(token.name)
         else:
             self._need_cell()
             self.stack.append(Entry(token, Shape() if in_link else shape))
@@ -138,7 +143,7 @@ class Builder:
         shape = Shape("<table><tbody>", "</tbody></table>") if token.name == "table" else block_shape(token)
         is_full = len(self.stack) + _NEEDED.get(token.name, 1) > DEEPEST
         if is_full or (token.name == "h" and self.has_open("h")):
-            self.frame.past_limit[token.name] += 1
+            self.frame.pass_limit(token.name)
             self.text(f"\n{shape.label}\n" if shape.label else "\n")
             return
         self._need_cell()
@@ -148,7 +153,7 @@ class Builder:
     def _open_cell(self, token: Token) -> None:
         """Rows and cells belong to the nearest table; whatever is open inside it ends here."""
         table = self._nearest("table")
-        if table is None or self.frame.past_limit["table"]:
+        if table is None or self.frame.past_limit.get("table"):
             self.text(token.text)
             return
         keep = table + 1

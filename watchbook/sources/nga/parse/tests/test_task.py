@@ -9,7 +9,7 @@ import pytest
 from watchbook.base import sandbox
 from watchbook.sources.nga.parse import Damaged, LayoutChanged, Refused, page_of_task, read_answer, read_answer_task
 from watchbook.sources.nga.parse.tests.answers import refusal_page
-from watchbook.sources.nga.parse.tests.test_fuzz import SEEDS
+from watchbook.sources.nga.parse.tests.fuzzing import seeds
 
 TASK = "watchbook.sources.nga.parse.task:read_answer_task"
 
@@ -22,12 +22,12 @@ def through_json(tmp_path, sent: bytes):
 
 @pytest.mark.parametrize("number", range(6))
 def test_records_come_back_as_they_were(tmp_path, number):
-    assert through_json(tmp_path, SEEDS[number]) == read_answer(SEEDS[number])
+    assert through_json(tmp_path, seeds()[number]) == read_answer(seeds()[number])
 
 
 def test_errors_come_back_as_they_were(tmp_path):
     with pytest.raises(Damaged, match="breaks off"):
-        through_json(tmp_path, SEEDS[0][:-5])
+        through_json(tmp_path, seeds()[0][:-5])
     with pytest.raises(LayoutChanged):
         through_json(tmp_path, b"hello")
     with pytest.raises(Refused) as caught:
@@ -37,6 +37,6 @@ def test_errors_come_back_as_they_were(tmp_path):
 
 def test_a_child_process_reads_it(tmp_path):
     path = tmp_path / "answer"
-    path.write_bytes(SEEDS[0])
+    path.write_bytes(seeds()[0])
     answer = sandbox.call(TASK, {"page": 1}, input_path=path, cpu_seconds=10)
-    assert page_of_task(answer) == read_answer(SEEDS[0])
+    assert page_of_task(answer) == read_answer(seeds()[0])

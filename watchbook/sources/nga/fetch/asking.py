@@ -1,0 +1,108 @@
+"""One address asked once: the request, the page that came back, and what a failure of either means."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from watchbook.base import sandbox
+from watchbook.base.crash import crash_point
+from watchbook.base.web import client, counting
+from watchbook.base.web.answer import Answer
+from watchbook.base.web.cookies import CookieJar
+from watchbook.base.web.errors import Busy, WebError
+from watchbook.sources.nga import options
+from watchbook.sources.nga.errors import Denied, NgaTrouble, PageBusy, PageUnreadable, PastEnd, Paused, TopicGone
+from watchbook.sources.nga.parse import ListPage, Refused, TopicPage, page_of_task
+from watchbook.sources.nga.parse.reasons import GONE
+
+READ_TASK = "watchbook.sources.nga.parse.task:read_answer_task"
+READ_CPU_SECONDS, READ_MEMORY_MB = 20, 512
+# Twenty floors of the longest posts are far below this.
+LARGEST_ANSWER = 16_000_000
+DEADLINE_SECONDS = 40.0
+# How long a run waits for its turn at the site before it gives its worker back.
+TURN_SECONDS = 30.0
+TEMPORARY_STATUSES = frozenset({403, 408, 425, 429})
+SHORT_MESSAGE = "short-message"
+
+
+def get(url: str, jar: CookieJar, *, spacing_seconds: float, spend: Callable[[int], None]) -> Answer:
+    """An answer of whatever status: refusals come with any. Raises Paused, PageBusy or PageUnreadable."""
+    with counting.counted() as count:
+        try:
+            answer = client.get(
+                url,
+                headers={"User-Agent": options.USER_AGENT.value} if options.USER_AGENT.value else None,
+                jar=jar,
+                max_bytes=LARGEST_ANSWER,
+                deadline_seconds=DEADLINE_SECONDS,
+                raise_for_status=False,
+                spacing_seconds=spacing_seconds,
+                wait_seconds=TURN_SECONDS,
+            )
+        except Busy as busy:
+            raise Paused(busy.detail, retry_after_seconds=busy.retry_after_seconds) from busy
+        except WebError as error:
+            raise _no_answer(error) from error
+        finally:
+            spend(count.requests)
+    crash_point("nga.fetched")
+    return answer
+
+
+def read(answer: Answer, page: int) -> ListPage | TopicPage:
+    """The records of an answer, read in a child. Raises what reading raises: Unreadable, or a TaskError."""
+    origin = urlsplit(answer.url)
+    with tempfile.NamedTemporaryFile(prefix="nga-", suffix=".body") as file:
+        file.write(answer.body)
+        file.flush()
+        told = sandbox.call(
+            READ_TASK,
+            {
+                "content_type": answer.headers.get("content-type", ""),
+                "page": page,
+                "site": f"{origin.scheme}://{origin.netloc}",
+            },
+            input_path=file.name,
+            cpu_seconds=READ_CPU_SECONDS,
+            memory_mb=READ_MEMORY_MB,
+        )
+    crash_point("nga.parsed")
+    return page_of_task(told)
+
+
+def is_short_message(answer: Answer) -> bool:
+    """A message instead of a page, also where the status says 200."""
+    return SHORT_MESSAGE in answer.headers.get("x-nga-content-type", "")
+
+
+def refused(refusal: Refused, answer: Answer) -> NgaTrouble:
+    """What follows from the site's own words."""
+    kinds = {"busy": PageBusy, "past_end": PastEnd, "no_results": PastEnd} | dict.fromkeys(GONE, TopicGone)
+    if refusal.reason == "unknown" and is_temporary(answer.status):
+        return failed(answer, refusal.message)
+    return kinds.get(refusal.reason, Denied)(refusal.reason, refusal.message, answer=answer)
+
+
+def failed(answer: Answer, said: str = "") -> NgaTrouble:
+    """What follows from a status alone."""
+    detail = " ".join(filter(None, [f"status {answer.status}", said]))
+    if is_temporary(answer.status):
+        return PageBusy("busy", detail, answer=answer)
+    if answer.status in {404, 410}:
+        # The site tells of a missing topic in words. This is an address that it does not know.
+        return PageUnreadable("not_nga", detail, category="http", answer=answer)
+    return Denied("no_right", detail, answer=answer)
+
+
+def is_temporary(status: int) -> bool:
+    return status in TEMPORARY_STATUSES or status >= 500
+
+
+def _no_answer(error: WebError) -> WebError:
+    if error.code == "refused" or not (error.is_temporary or error.code in {"too_large", "too_many_redirects"}):
+        return error  # the operator's address is not allowed: nothing the forum could help with
+    kind = PageBusy if error.is_temporary else PageUnreadable
+    return kind(detail=error.detail, category="http", code=error.code, message=error.message, answer=error.answer)

@@ -1,0 +1,1 @@
+"""The stories: a crawl, one topic, an audit with repair, pictures."""

@@ -1,0 +1,209 @@
+"""Boards, topics and their tags."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.db import models
+
+from watchbook.base.store.fields import WallTimeField
+from watchbook.sources.nga.models.columns import ByteField, IdField, created_at, updated_at
+
+if TYPE_CHECKING:
+    from watchbook.sources.nga.models.floors import Post
+
+PAGE_LIMIT = 5
+MOST_PAGES = 1000
+FLOORS_PER_PAGE = 20
+MOST_REQUESTS_PER_SECOND = 1.0
+
+
+class Forum(models.Model):
+    """A board that is archived, and how it may be asked."""
+
+    id = IdField()
+    # Signed and wide: boards with negative numbers are ordinary boards.
+    source_forum_id = models.BigIntegerField(unique=True, db_comment="NGA fid（如 7）")
+    forum_name = models.CharField(max_length=100, null=True, db_comment="版块名称（可选）")
+    list_url = models.CharField(max_length=255, db_comment="版块列表 URL（排查用，默认带 `order_by=postdatedesc`）")
+    crawl_page_limit = ByteField(default=PAGE_LIMIT, db_comment="单次抓取页上限（5）")
+    request_rate_limit_per_sec = models.DecimalField(
+        max_digits=5, decimal_places=2, default=Decimal("1.00"), db_comment="限速（<=1.00）"
+    )
+    created_at = created_at()
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "forums"
+        db_table_comment = "NGA 版块配置与抓取策略（支持多 fid 扩展）"
+
+    def __str__(self) -> str:
+        return self.forum_name or f"fid={self.source_forum_id}"
+
+    @property
+    def requests_per_second(self) -> float:
+        return min(float(self.request_rate_limit_per_sec), MOST_REQUESTS_PER_SECOND)
+
+
+class ThreadQuerySet(models.QuerySet["Thread"]):
+    """Reads of the list. Orders are paged by key: `keyset(rows, request.GET, by="thread_created_at")`."""
+
+    def tagged(self, text: str, source: str = "") -> ThreadQuerySet:
+        """Topics that ever carried this tag."""
+        tags = ThreadTag.objects.filter(tag_text=text)
+        if source:
+            tags = tags.filter(tag_source=source)
+        return self.filter(pk__in=ThreadTagMap.objects.filter(tag__in=tags).values("thread_id"))
+
+    def prefixed(self, text: str) -> ThreadQuerySet:
+        return self.filter(title_prefix_text=text)
+
+    def with_gaps(self) -> ThreadQuerySet:
+        """Topics in which the newest audit found floors missing that are missing still."""
+        from watchbook.sources.nga.models.audits import ThreadFloorAuditThread  # it points at this table
+
+        return self.filter(pk__in=ThreadFloorAuditThread.objects.open_in_newest().values("thread_id"))
+
+    def unfinished(self) -> ThreadQuerySet:
+        """Topics that owe pages: cut by the page limit, or a page of theirs could not be read. Oldest first."""
+        owed = self.exclude(crawl_backfill_next_page_number=None).exclude(reading_state__gone_at__isnull=False)
+        return owed.order_by("thread_created_at", "pk")
+
+
+class Thread(models.Model):
+    """A topic as its list row and its pages showed it, and how far it has been read."""
+
+    id = IdField()
+    forum = models.ForeignKey(
+        Forum, models.CASCADE, related_name="threads", db_index=False, db_comment="所属版块（forums.id）"
+    )
+    source_thread_id = models.PositiveBigIntegerField(db_comment="NGA tid")
+    title = models.CharField(max_length=200, db_comment="标题原文")
+    title_prefix_text = models.CharField(
+        max_length=40, null=True, db_comment="标题前缀括号内文本（如 `水`；显示时前端拼成 `[水]`）"
+    )
+    author_name = models.CharField(max_length=80, db_comment="楼主显示名")
+    author_source_user_id = models.PositiveBigIntegerField(null=True, db_comment="楼主 uid（抓得到就存）")
+    thread_created_at = WallTimeField(db_comment="发帖时间（近 3 天口径）")
+    last_reply_at = WallTimeField(null=True, db_comment="最后回复时间（变化判定字段）")
+    reply_count_display = models.PositiveIntegerField(default=0, db_comment="列表页显示回复数（以此为准）")
+    view_count_display = models.PositiveIntegerField(null=True, db_comment="列表页显示浏览数（可选）")
+    is_pinned = models.BooleanField(default=False, db_comment="是否置顶")
+    is_digest = models.BooleanField(default=False, db_comment="是否精华")
+    first_seen_on_list_page_number = models.PositiveSmallIntegerField(
+        null=True, db_comment="首次发现该主题时位于列表第几页"
+    )
+    last_seen_on_list_page_number = models.PositiveSmallIntegerField(
+        null=True, db_comment="最近一次扫描到时位于列表第几页"
+    )
+    is_truncated_by_page_limit = models.BooleanField(default=False, db_comment="当前是否仍未抓全（受单次页上限影响）")
+    # A page of a topic goes up to a thousand: a byte, as first thought, does not hold it.
+    truncated_at_page_number = models.PositiveSmallIntegerField(
+        null=True, db_comment="本次抓取到的最后页码（绝对页码，用于排查/提示）"
+    )
+    last_crawled_at = WallTimeField(null=True, db_comment="最近成功抓取时间")
+    last_detected_change_at = WallTimeField(null=True, db_comment="最近一次检测到变化的时间")
+    crawl_page_total_last_seen = models.PositiveIntegerField(
+        null=True, db_comment="最近一次探测到的主题总页数（用于分段补齐与>1000页跳过判定）"
+    )
+    crawl_backfill_next_page_number = models.PositiveIntegerField(
+        null=True, db_comment="分段补齐的下次起始页码（1-based；NULL表示已补齐到当前已知总页数）"
+    )
+    is_skipped_by_page_total_limit = models.BooleanField(
+        default=False, db_comment="是否因主题总页数>1000页而跳过详情抓取（不抓posts）"
+    )
+    skipped_by_page_total_limit_at = WallTimeField(null=True, db_comment="首次触发“>1000页跳过”的时间（用于审计排查）")
+    crawl_cursor_max_floor_number = models.PositiveIntegerField(
+        null=True, db_comment="已抓到最大楼层号（0 基增量游标）"
+    )
+    crawl_cursor_max_source_post_id = models.PositiveBigIntegerField(null=True, db_comment="已抓到最大 pid（增量游标）")
+    title_last_changed_at = WallTimeField(null=True, db_comment="标题最后变化时间（排查/可视化用）")
+    created_at = created_at()
+    updated_at = updated_at()
+
+    objects = ThreadQuerySet.as_manager()
+
+    if TYPE_CHECKING:
+        posts: models.Manager[Post]
+
+    class Meta:
+        db_table = "threads"
+        db_table_comment = "NGA 主题（列表页实体 + 增量判定 + 抓取游标 + 截断信息）"
+        constraints = [
+            models.UniqueConstraint(fields=["forum", "source_thread_id"], name="threads_forum_source_thread_unique")
+        ]
+        indexes = [
+            models.Index(fields=["forum", "thread_created_at"], name="threads_forum_created_idx"),
+            models.Index(fields=["forum", "last_reply_at"], name="threads_forum_last_reply_idx"),
+            models.Index(fields=["forum", "title"], name="threads_forum_title_idx"),
+            # What owes pages is a handful among a million.
+            models.Index(fields=["forum", "crawl_backfill_next_page_number"], name="threads_forum_backfill_idx"),
+            models.Index(fields=["source_thread_id"], name="threads_source_thread_idx"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def floor_page_count(self) -> int:
+        """Pages of stored floors, cut by floor number as the forum cuts them."""
+        highest = self.crawl_cursor_max_floor_number
+        return 0 if highest is None else highest // FLOORS_PER_PAGE + 1
+
+
+class ThreadReadingState(models.Model):
+    """What must be remembered of reading a topic and has no column in `threads`. Most topics have no such row."""
+
+    thread = models.OneToOneField(Thread, models.CASCADE, primary_key=True, related_name="reading_state")
+    # Newest replies first: the page of a floor is counted from the end.
+    is_newest_first = models.BooleanField(default=False)
+    # Answers in a row, one a run, which said that the topic is gone or hidden.
+    gone_answer_count = models.PositiveSmallIntegerField(default=0)
+    gone_crawl_run_id = models.PositiveBigIntegerField(null=True)
+    gone_at = WallTimeField(null=True)
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "thread_reading_states"
+        db_table_comment = "主题阅读状态（倒序、来源不可见次数；多数主题没有此行）"
+
+
+class TagSource(models.TextChoices):
+    TOPIC_TAG = "topic_tag"
+    TITLE_PREFIX = "title_prefix"
+
+
+class ThreadTag(models.Model):
+    """A word that topics are sorted by."""
+
+    id = IdField()
+    tag_text = models.CharField(max_length=50, db_comment="标签文本原样")
+    tag_source = models.CharField(max_length=20, choices=TagSource.choices, db_comment="`topic_tag` / `title_prefix`")
+    created_at = created_at()
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "thread_tags"
+        db_table_comment = "主题标签字典（话题标签/标题前缀标签统一管理）"
+        constraints = [
+            models.UniqueConstraint(fields=["tag_source", "tag_text"], name="thread_tags_source_text_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.tag_text
+
+
+class ThreadTagMap(models.Model):
+    """Which tags a topic carries or carried; never taken away."""
+
+    pk = models.CompositePrimaryKey("thread_id", "tag_id")
+    thread = models.ForeignKey(
+        Thread, models.CASCADE, related_name="tag_maps", db_index=False, db_comment="主题（threads.id）"
+    )
+    tag = models.ForeignKey(ThreadTag, models.CASCADE, related_name="thread_maps", db_comment="标签（thread_tags.id）")
+    first_attached_at = WallTimeField(db_comment="首次发现关联时间")
+
+    class Meta:
+        db_table = "thread_tag_maps"
+        db_table_comment = "主题与标签关联表（去重 + 记录首次关联时间）"

@@ -1,0 +1,1 @@
+"""The only writer of the archive: rows, versions, search and stream, always in the caller's transaction."""
