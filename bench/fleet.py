@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent
-REDIS_DATABASE = 12  # beside whatever else is on that server
 LONGEST_SECONDS = 600.0
 
 
@@ -49,27 +48,35 @@ def main() -> int:
 def installation(home: str, kind: str) -> Iterator[None]:
     """A database, a broker and a data folder of its own, in the environment of this process and its children."""
     os.environ["WATCHBOOK_TEST_RUN"] = f"fleet{os.getpid()}"
+    import redis
+
     from watchbook.base.testing import servers
 
-    broker = urlsplit(servers.redis_url())._replace(path=f"/{REDIS_DATABASE}").geturl()
+    broker = _unused(servers.redis_url())
     database = servers.database_url(kind, Path(home))
     os.environ |= {
         "WATCHBOOK_HOME": home, "DATABASE_URL": database, "CELERY_BROKER_URL": broker, "WATCHBOOK_PACE": "off",
         "WATCHBOOK_LOG_LEVEL": "WARNING", "DJANGO_SETTINGS_MODULE": "watchbook.project.settings",
     }  # fmt: skip
-    _empty(broker)
     _database(database, create=True)
     try:
         yield
     finally:
-        _empty(broker)
+        redis.Redis.from_url(broker).flushdb()
         _database(database, create=False)
 
 
-def _empty(broker: str) -> None:
+def _unused(server: str) -> str:
+    """A Redis database with nothing in it: whoever uses the server beside us keeps what is theirs."""
     import redis
 
-    redis.Redis.from_url(broker).flushdb()
+    from watchbook.base.testing import servers
+
+    for number in range(15, 0, -1):
+        url = servers.beside(server, str(number))
+        if redis.Redis.from_url(url).dbsize() == 0:
+            return url
+    raise SystemExit("every Redis database is in use")
 
 
 def _database(url: str, *, create: bool) -> None:

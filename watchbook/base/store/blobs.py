@@ -81,9 +81,9 @@ def packed(sha256: str, folder: Path) -> Path:
     """The list as a file to open: zstd of a whole one, else plain. What is in a row is written to the folder, because
     a snapshot has hundreds of lists and they are looked at together."""
     blob = _get(sha256)
-    if blob.base_id is None and blob.data is None:
-        return _file(sha256)
     if blob.base_id is None:
+        if blob.data is None:
+            return _file(sha256)
         copy = folder / f"{sha256}.zst"
         copy.write_bytes(blob.data)
         return copy
@@ -112,10 +112,21 @@ def sweep(keep: set[str]) -> int:
             .values_list("pk", flat=True)[:500]
         )
         if not batch:
-            return removed
+            break
         removed += Blob.objects.filter(pk__in=batch).delete()[0]
         for sha256 in batch:
             _file(sha256).unlink(missing_ok=True)
+    _sweep_files(young.timestamp())
+    return removed
+
+
+def _sweep_files(young: float) -> None:
+    """A crash between writing the file and committing its row leaves a file without one."""
+    for folder in _folder().glob("??"):
+        old = {file.stem: file for file in folder.glob("*.zst") if file.stat().st_mtime < young}
+        known = Blob.objects.filter(pk__startswith=folder.name).values_list("pk", flat=True)
+        for sha256 in old.keys() - set(known):
+            old[sha256].unlink(missing_ok=True)
 
 
 def _get(sha256: str) -> Blob:

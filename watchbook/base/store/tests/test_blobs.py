@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,23 @@ def test_sweep_keeps_what_a_kept_one_is_built_on(tmp_path, noon):
     assert blobs.sweep({shas[2]}) == 2  # 3 and 4 carry 2; 0 and 1 go
     assert read(shas[2])[0] == "https://example.com/10"
     assert sorted(Blob.objects.values_list("pk", flat=True)) == sorted(shas[2:])
+
+
+def test_sweep_removes_old_files_that_no_row_names(tmp_path, noon):
+    big = [f"https://example.com/{sha256(str(n).encode()).hexdigest()}" for n in range(40_000)]
+    kept = store(tmp_path, big, None)
+    named = blobs._file(kept)
+    assert named.exists(), "too small to be a file of its own: this test shows nothing"
+    lost, fresh = named.with_name(f"{kept[:2]}{'0' * 62}.zst"), named.with_name(f"{kept[:2]}{'1' * 62}.zst")
+    for file in (lost, fresh):
+        file.write_bytes(b"left behind")
+    for file in (lost, named):
+        os.utime(file, (0, 0))
+    os.utime(fresh, (noon.timestamp(), noon.timestamp()))
+    blobs.sweep({kept})
+    assert named.exists()
+    assert fresh.exists()
+    assert not lost.exists()
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
