@@ -15,7 +15,7 @@ from datetime import UTC
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import DateTimeField, Model, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
 Row = TypeVar("Row", bound=Model)
@@ -101,11 +101,12 @@ def read_cursor(rows: QuerySet[Any], by: str, text: object) -> tuple[Any, Any] |
 
 
 def _typed(field: Any, value: Any) -> Any:
-    if isinstance(value, str) and field.get_internal_type() == "DateTimeField":
+    if isinstance(value, str) and isinstance(field, DateTimeField):
         moment = parse_datetime(value)
-        if moment is None or moment.tzinfo is None:
+        # At the ends of the calendar a zone overflows.
+        if moment is None or moment.tzinfo is None or not 1900 <= moment.year <= 2200:
             raise ValueError("not a moment")
-        return moment.astimezone(UTC)  # at the ends of the calendar this overflows here and not in the database
+        return moment.astimezone(UTC)
     if value is None:
         raise ValueError("no value")
     return field.to_python(value)
