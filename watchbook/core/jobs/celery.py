@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Sequence
@@ -84,9 +85,10 @@ def run_task(_task: Task, run_id: int, version: int = MESSAGE_VERSION) -> None:
 def _task_for(name: str, job: registry.Job) -> None:
     """A Celery task under a job's own name: it puts a run into the queue of record."""
 
-    def put(**args: Any) -> int | None:
+    def put(*values: Any, **args: Any) -> int | None:
         close_old_connections()
-        run = queue.enqueue(job.name, args)
+        names = list(inspect.signature(job.function()).parameters)[1:]  # behind the context
+        run = queue.enqueue(job.name, {**dict(zip(names, values, strict=False)), **args})
         return run.pk if run else None
 
     app.task(put, name=name)

@@ -1,0 +1,151 @@
+"""The stand-in speaks Reddit's dialect: the official client, which knows nothing of us, reads it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+praw = pytest.importorskip("praw")
+prawcore = pytest.importorskip("prawcore")
+
+from standins.reddit import RedditSite  # noqa: E402
+
+START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def site():
+    with RedditSite() as made:
+        made.world.hold_time(START)
+        made.world.add_community("webdev")
+        yield made
+
+
+def client(site, secret="made-up-secret"):
+    return praw.Reddit(
+        client_id="made-up-client",
+        client_secret=secret,
+        user_agent="test:watchbook-standin:1 (by /u/made-up)",
+        oauth_url=site.url,
+        reddit_url=site.url,
+        check_for_updates=False,
+        check_for_async=False,
+    )
+
+
+def fill(site, count):
+    return [site.world.post("webdev", f"Lantern {number}", f"Text {number}") for number in range(count)]
+
+
+def test_it_signs_in_once_and_reads_a_listing(site):
+    made = fill(site, 30)
+    reddit = client(site)
+    posts = list(reddit.subreddit("webdev").new(limit=10))
+    assert [post.id for post in posts] == made[::-1][:10]
+    assert posts[0].selftext == "Text 29"
+    assert posts[0].created_utc == START.timestamp()
+    assert posts[0].author.name == "made-up-reader"
+    assert site.log.count("/api/v1/access_token") == 1
+
+
+def test_it_pages_to_the_ceiling(site):
+    fill(site, 1250)
+    posts = list(client(site).subreddit("webdev").new(limit=None))
+    assert len(posts) == len({post.id for post in posts}) == 1000
+    assert site.log.count("/r/webdev/new") == 10  # asked for 1024 a page, given 100
+
+
+def test_it_reads_top_by_score_and_time(site):
+    first, second, third = fill(site, 3)
+    site.world.vote(second, 500)
+    site.world.vote(third, 50)
+    top = client(site).subreddit("webdev").top(time_filter="day")
+    assert [post.id for post in top] == [second, third, first]
+    site.world.hold_time(START + timedelta(days=2))
+    assert list(client(site).subreddit("webdev").top(time_filter="day")) == []
+
+
+def test_stickies_come_on_top_of_a_full_page_of_hot(site):
+    made = fill(site, 120)
+    site.world.sticky(made[0])
+    hot = list(client(site).subreddit("webdev").hot(limit=100))
+    assert hot[0].id == made[0]
+    page = site.log.last("/r/webdev/hot")
+    assert page.params["limit"] == "100"
+
+
+def test_it_looks_posts_up_by_id(site):
+    made = fill(site, 130)
+    site.world.remove(made[0])
+    site.world.delete(made[1])
+    found = {post.id: post for post in client(site).info(fullnames=[f"t3_{key}" for key in [*made, "zzzzzz"]])}
+    assert len(found) == 130  # an unknown one is just not there
+    assert (found[made[0]].selftext, found[made[0]].removed_by_category) == ("[removed]", "moderator")
+    assert (found[made[1]].selftext, found[made[1]].author) == ("[deleted]", None)
+
+
+def test_removed_posts_leave_the_listing_and_come_back_to_their_place(site):
+    made = fill(site, 5)
+    site.world.remove(made[2])
+    reddit = client(site)
+    assert [post.id for post in reddit.subreddit("webdev").new()] == [made[n] for n in (4, 3, 1, 0)]
+    site.world.restore(made[2])
+    assert [post.id for post in reddit.subreddit("webdev").new()] == made[::-1]
+
+
+def test_a_late_approval_enters_at_the_top_with_its_old_time(site):
+    late = site.world.post("webdev", "Held back", filtered=True)
+    fill(site, 3)
+    site.world.hold_time(START + timedelta(hours=7))
+    site.world.approve(late)
+    first = next(iter(client(site).subreddit("webdev").new()))
+    assert (first.id, first.created_utc) == (late, START.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "reason"),
+    [
+        ("private", prawcore.Forbidden, "private"),
+        ("quarantined", prawcore.Forbidden, "quarantined"),
+        ("forbidden", prawcore.Forbidden, None),
+        ("banned", prawcore.NotFound, "banned"),
+    ],
+)
+def test_refusals(site, status, error, reason):
+    site.world.set_status("webdev", status)
+    with pytest.raises(error) as caught:
+        list(client(site).subreddit("webdev").new())
+    assert caught.value.response.json().get("reason") == reason
+
+
+def test_an_unknown_name_redirects_to_the_search(site):
+    with pytest.raises(prawcore.Redirect):
+        list(client(site).subreddit("nowhere").new())
+
+
+def test_throttled_walls_and_wrong_secrets(site):
+    site.mishaps.throttle = 1
+    with pytest.raises(prawcore.TooManyRequests):
+        list(client(site).subreddit("webdev").new())
+    site.mishaps.throttle, site.mishaps.wall_200 = 0, 1
+    with pytest.raises(prawcore.BadJSON):
+        list(client(site).subreddit("webdev").new())
+    with pytest.raises(prawcore.ResponseException):
+        list(client(site, secret="wrong").subreddit("webdev").new())
+
+
+def test_a_dead_token_is_a_401_that_the_client_understands(site):
+    fill(site, 1)
+    reddit = client(site)
+    assert len(list(reddit.subreddit("webdev").new())) == 1
+    site.expire_tokens()
+    assert len(list(reddit.subreddit("webdev").new())) == 1
+    assert site.log.count("/api/v1/access_token") == 2
+
+
+def test_the_rate_headers_are_read(site):
+    reddit = client(site)
+    list(reddit.subreddit("webdev").new())
+    assert reddit.auth.limits["used"] == 1
+    assert reddit.auth.limits["remaining"] == 995.0

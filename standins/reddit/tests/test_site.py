@@ -1,0 +1,101 @@
+"""What the official client never shows: vanished anchors, ceilings, mishaps, the control desk, life."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.request
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from standins.reddit import Life, Nature, RedditSite, World
+
+START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
+AGENT = "test:watchbook-standin:1 (by /u/made-up)"
+
+
+@pytest.fixture
+def site():
+    with RedditSite(slim=True) as made:
+        made.world.hold_time(START)
+        made.world.add_community("webdev")
+        yield made
+
+
+def ask(site, path):
+    if not site.tokens:
+        pair = base64.b64encode(b"made-up-client:made-up-secret").decode()
+        request = urllib.request.Request(site.token_url, data=b"grant_type=client_credentials")
+        request.add_header("Authorization", f"Basic {pair}")
+        urllib.request.urlopen(request).close()
+    token = next(iter(site.tokens))
+    request = urllib.request.Request(site.address(path), headers={"User-Agent": AGENT})
+    request.add_header("Authorization", f"bearer {token}")
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["data"]
+
+
+def ids(data):
+    return [child["data"]["id"] for child in data["children"]]
+
+
+def test_an_anchor_that_left_the_list_gives_an_empty_page_and_an_unknown_one_the_first(site):
+    made = [site.world.post("webdev", f"Lantern {n}") for n in range(10)]
+    site.world.remove(made[5])
+    assert ids(ask(site, f"/r/webdev/new?after=t3_{made[5]}")) == []
+    assert ids(ask(site, "/r/webdev/new?after=t3_nonsense")) == [key for key in made[::-1] if key != made[5]]
+    assert ids(ask(site, f"/r/webdev/new?after=t3_{made[4]}")) == made[3::-1]
+
+
+def test_the_list_remembers_a_thousand(site):
+    made = [site.world.post("webdev", f"Lantern {n}") for n in range(1100)]
+    home = site.world.community("WebDev")
+    assert list(home.order) == made[100:]
+    assert made[0] in site.world.posts  # by id it can still be had
+    assert ids(ask(site, f"/api/info?id=t3_{made[0]}")) == [made[0]]
+
+
+def test_the_ledger_knows_what_was_shown(site):
+    post = site.world.post("webdev", "A lantern", "A")
+    site.world.edit(post, "B")  # nobody saw A
+    ask(site, "/r/webdev/new")
+    site.world.edit(post, "A")
+    ask(site, "/r/webdev/new")
+    ask(site, "/r/webdev/new")
+    assert [text for _, text in site.world.posts[post].shown] == ["B", "A"]
+    assert site.world.posts[post].texts() == ["A", "B", "A"]
+
+
+def test_the_control_desk_changes_the_world(site):
+    body = json.dumps({"name": "webdev", "title": "By remote control"}).encode()
+    with urllib.request.urlopen(site.address("/_standin/do/post"), data=body) as answer:
+        post = json.load(answer)["result"]
+    with urllib.request.urlopen(site.address("/_standin/ledger")) as answer:
+        assert json.load(answer)["posts"][post]["state"] == "live"
+
+
+def test_the_busiest_window_is_counted_by_the_servers_own_clock(site):
+    for _ in range(5):
+        ask(site, "/r/webdev/new")
+    assert site.busiest(60) == site.log.count() == 6
+    assert site.busiest(1e-9) == 1
+
+
+def test_life_is_the_same_for_one_seed_and_has_everything_in_it():
+    def lived():
+        world = World()
+        life = Life(
+            world, [f"madeup{n}" for n in range(20)], START, 5, seed=4, nature=Nature(bursts=1, private=1, banned=1)
+        )
+        life.until(START + timedelta(days=5))
+        return world
+
+    first, second = lived(), lived()
+    assert [post.texts() for post in first.posts.values()] == [post.texts() for post in second.posts.values()]
+    kinds = {kind for post in first.posts.values() for _, kind, _ in post.history}
+    assert kinds == {"posted", "edited", "removed", "approved", "deleted"}
+    late = [p for p in first.posts.values() if p.listed_at and p.listed_at - p.created_at > timedelta(hours=1)]
+    assert late
+    assert max(len(home.posts) for home in first.communities.values()) > 1300
+    assert {home.status for home in first.communities.values()} == {"open", "banned"}

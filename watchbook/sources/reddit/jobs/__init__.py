@@ -1,0 +1,1 @@
+"""The stories: visits, batch, rechecks, deep walks, monitors, keeping."""

@@ -1,0 +1,113 @@
+"""The hour's row: every worker adds by single UPDATEs; nobody reads, adds and writes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import F, FloatField
+from django.db.models.functions import Cast
+
+from watchbook.base.clock import SHANGHAI
+from watchbook.sources.reddit.models import CommunityCache, CrawlMetrics, FoundBy, Outcome, PostRaw
+from watchbook.sources.reddit.records import Tally, VisitReport
+
+DESCRIBED_EVERY = timedelta(minutes=10)
+CRAWLS = F("successful_crawls") + F("empty_crawls") + F("failed_crawls")
+
+
+def hour_of(now: datetime) -> tuple[date, int]:
+    wall = now.astimezone(SHANGHAI)
+    return wall.date(), wall.hour
+
+
+def hour_start(now: datetime) -> datetime:
+    return now.astimezone(SHANGHAI).replace(minute=0, second=0, microsecond=0)
+
+
+def add_visit(report: VisitReport, now: datetime) -> None:
+    """Count one visit of one community."""
+    kind = {Outcome.OK: "successful_crawls", Outcome.EMPTY: "empty_crawls"}.get(Outcome(report.outcome))
+    kind = "empty_crawls" if report.outcome == Outcome.SUSPICIOUS_EMPTY else kind or "failed_crawls"
+    add(
+        now,
+        **{kind: F(kind) + 1},
+        **_posts(report.tally),
+        requests=F("requests") + report.http_request_count,
+        gaps=F("gaps") + int(report.possible_gap),
+        latency_seconds=F("latency_seconds") + report.duration_seconds,
+    )
+    # A statement of its own: within one, MariaDB reckons with values that it has just set, others with the old ones.
+    add(now, avg_latency_seconds=F("latency_seconds") / Cast(CRAWLS, FloatField()))
+
+
+def add_reading(tally: Tally, requests: int, now: datetime) -> None:
+    """Count what another reading (top, recheck, deep walk, batch) found and cost."""
+    add(now, **_posts(tally), requests=F("requests") + requests)
+
+
+def add_read(is_hit: bool, now: datetime) -> None:
+    """Count one read of posts: a hit needed no cold store."""
+    add(now, cache_hits=F("cache_hits") + int(is_hit), cache_reads=F("cache_reads") + 1)
+    add(now, cache_hit_rate=Cast(F("cache_hits"), FloatField()) / F("cache_reads"))
+
+
+def add(now: datetime, **columns: Any) -> None:
+    day, hour = hour_of(now)
+    row = CrawlMetrics.objects.filter(metric_date=day, metric_hour=hour)
+    if not row.update(**columns):
+        CrawlMetrics.objects.bulk_create([CrawlMetrics(metric_date=day, metric_hour=hour)], ignore_conflicts=True)
+        row.update(**columns)
+
+
+def describe_hour(now: datetime) -> None:
+    """What is counted rather than added: communities, tiers, posts of the last day, freshness of this hour.
+
+    Every ten minutes at most: a crawl that comes every minute need not count everything each time.
+    """
+    day, hour = hour_of(now)
+    if CrawlMetrics.objects.filter(metric_date=day, metric_hour=hour, described_at__gt=now - DESCRIBED_EVERY).exists():
+        return
+    start = hour_start(now)
+    delays = freshness(start, start + timedelta(hours=1))
+    active = CommunityCache.objects.active()
+    tiers: dict[str, list[str]] = {"tier1": [], "tier2": [], "tier3": []}
+    for tier, name in active.order_by("community_name").values_list("quality_tier", "community_name"):
+        tiers.setdefault(tier, []).append(name)
+    add(
+        now,
+        described_at=now,
+        total_communities=sum(map(len, tiers.values())),
+        tier_assignments={tier: len(names) for tier, names in tiers.items()},
+        valid_posts_24h=PostRaw.objects.valid().filter(created_at__gte=now - timedelta(days=1)).count(),
+        freshness_p50_seconds=percentile(delays, 0.5),
+        freshness_p95_seconds=percentile(delays, 0.95),
+    )
+
+
+def freshness(start: datetime, end: datetime) -> list[float]:
+    """Seconds from a post's own time to its first sight, of posts that visits found in this span; sorted."""
+    rows = PostRaw.objects.filter(
+        first_seen_at__gte=start, first_seen_at__lt=end, found_by=FoundBy.NEW, is_current=True
+    )
+    return sorted((seen - made).total_seconds() for made, seen in rows.values_list("created_at", "first_seen_at"))
+
+
+def percentile(ordered: Sequence[float], share: float) -> float | None:
+    """Of sorted values, the smallest that at least this share does not exceed."""
+    if not ordered:
+        return None
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * len(ordered) * 1000) // 1000) - 1))]
+
+
+def _posts(tally: Tally) -> dict[str, Any]:
+    return {
+        "total_new_posts": F("total_new_posts") + tally.new,
+        "total_updated_posts": F("total_updated_posts") + tally.updated,
+        "total_duplicates": F("total_duplicates") + tally.duplicates,
+    }
+
+
+def hit_rate(hits: int, reads: int) -> float | None:
+    return hits / reads if reads else None
