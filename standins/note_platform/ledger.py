@@ -1,0 +1,98 @@
+"""What the platform truly holds: its notes, its accounts, and who read what."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# How a note answers: as it is, or with one of the platform's refusals.
+NOTE_MOODS = (
+    "fine", "gone", "private", "stale", "walled", "empty", "blocked", "captcha", "login", "restricted", "ip_block",
+    "signature", "throttled", "hang", "broken", "ill",
+)  # fmt: skip
+# How an account is treated whatever it asks.
+ACCOUNT_MOODS = ("fine", "login", "restricted", "captcha", "blocked", "throttled", "ip_block", "signature")
+FIRST_SECOND = 0x68000000  # in April 2025
+
+
+@dataclass
+class NoteEntry:
+    note_id: str
+    title: str
+    text: str
+    author_id: str
+    author_name: str
+    kind: str = "normal"
+    liked: str = "45"
+    collected: str = "1.2万"
+    comments: str = "10+"
+    shared: str = ""
+    tags: list[str] = field(default_factory=list)
+    mood: str = "fine"
+    token: str = ""
+    token_number: int = 0
+
+    @property
+    def published_ms(self) -> int:
+        return int(self.note_id[:8], 16) * 1000
+
+    def renew_token(self) -> None:
+        """Each search hands out a new one; the old one is stale from then on."""
+        self.token_number += 1
+        self.token = "AB" + hashlib.sha256(f"{self.note_id}/{self.token_number}".encode()).hexdigest()[:40] + "="
+
+
+@dataclass
+class Account:
+    """Known by its `web_session` cookie."""
+
+    session: str
+    mood: str = "fine"
+    requests: int = 0
+
+
+class Ledger:
+    """Thread-safe: many connections ask at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.notes: dict[str, NoteEntry] = {}
+        self.accounts: dict[str, Account] = {}
+        self.reads: list[dict[str, Any]] = []
+
+    def add(self, title: str, text: str = "", **more: Any) -> NoteEntry:
+        with self.lock:
+            number = len(self.notes) + 1
+            note_id = more.pop("note_id", "") or f"{FIRST_SECOND + number * 60:08x}{0:08x}{number:08x}"
+            author = number % 7
+            note = NoteEntry(
+                note_id, title, text or f"{title}: a made-up note.", f"5f{author:022x}", f"Reader {author}", **more
+            )
+            note.renew_token()
+            self.notes[note_id] = note
+            return note
+
+    def find(self, keyword: str) -> list[NoteEntry]:
+        with self.lock:
+            return [note for note in self.notes.values() if keyword in note.title or keyword in note.text]
+
+    def account(self, session: str) -> Account | None:
+        with self.lock:
+            account = self.accounts.get(session)
+            if account is not None:
+                account.requests += 1
+            return account
+
+    def wrote(self, **what: Any) -> None:
+        with self.lock:
+            self.reads.append(what)
+
+    def as_json(self) -> dict[str, Any]:
+        with self.lock:
+            return {
+                "notes": [asdict(note) for note in self.notes.values()],
+                "accounts": [asdict(account) for account in self.accounts.values()],
+                "reads": list(self.reads),
+            }

@@ -1,0 +1,190 @@
+"""The platform itself: its web endpoints, its public pages, and a crawler service in front of the same notes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from standins.note_platform import shapes
+from standins.note_platform.ledger import ACCOUNT_MOODS, NOTE_MOODS, Account, Ledger, NoteEntry
+from standins.server import Answer, Request, Site
+
+SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
+REMOTE_SEARCH, REMOTE_DETAIL = "/remote/search", "/remote/detail"
+EXPLORE = "/explore/"
+
+# What a mood says: (code, words) in the envelope.
+SAYS = {
+    "login": (-100, "登录已过期"),
+    "restricted": (300011, "账号异常"),
+    "ip_block": (300012, "网络连接异常"),
+    "stale": (300031, "当前笔记暂时无法浏览"),
+    "walled": (10013, "当前环境异常"),
+    "gone": (-510000, "笔记不存在"),
+    "private": (-510001, "仅作者可见"),
+}
+
+
+class NotePlatform(Site):
+    """`url` is its address, `remote` that of the crawler service. Searching wants a known account, like reading."""
+
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__(host=host, port=port)
+        self.ledger = Ledger()
+        self.needs_token = True
+        self.sets_cookies: dict[str, str] = {}
+        self._life = random.Random(7)
+        self.faults.on("*", when=self._hangs).hang()
+
+    @property
+    def remote(self) -> str:
+        return self.address("/remote")
+
+    def add(self, title: str, text: str = "", **more: Any) -> NoteEntry:
+        return self.ledger.add(title, text, **more)
+
+    def add_many(self, count: int, title: str = "Lantern") -> list[NoteEntry]:
+        return [self.add(f"{title} {number}") for number in range(1, count + 1)]
+
+    def add_account(self, session: str) -> str:
+        """Gives the cookie line that a browser of this account would send."""
+        self.ledger.accounts[session] = Account(session)
+        return f"a1={session:0<52.52}; web_session={session}; webId={session:0<32.32}"
+
+    def mood(self, note_id: str, mood: str) -> None:
+        if mood not in NOTE_MOODS:
+            raise ValueError(f"no such mood: {mood}")
+        self.ledger.notes[note_id].mood = mood
+
+    def account_mood(self, session: str, mood: str) -> None:
+        if mood not in ACCOUNT_MOODS:
+            raise ValueError(f"no such mood: {mood}")
+        self.ledger.accounts[session].mood = mood
+
+    def live(self, count: int = 3) -> None:
+        """Somebody writes; now and then somebody takes a note away."""
+        for _ in range(count):
+            self.add(f"Lantern walk {len(self.ledger.notes) + 1}", "Lights along the river.", tags=["lantern"])
+        if self._life.random() < 0.3:
+            self._life.choice(list(self.ledger.notes.values())).mood = "gone"
+
+    def respond(self, request: Request) -> Answer:
+        doors: dict[str, Callable[[Request], Answer]] = {
+            SEARCH: self._search,
+            REMOTE_SEARCH: self._search,
+            FEED: self._feed,
+            REMOTE_DETAIL: self._feed,
+        }
+        if request.method == "POST" and request.path in doors:
+            return self._with_cookies(doors[request.path](request))
+        if request.method == "GET" and request.path.startswith(EXPLORE):
+            return self._with_cookies(self._page(request))
+        return super().respond(request)
+
+    def actions(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "add": lambda **given: self.add(**given).note_id,
+            "add_many": lambda **given: [note.note_id for note in self.add_many(**given)],
+            "add_account": self.add_account,
+            "mood": self.mood,
+            "account_mood": self.account_mood,
+            "live": self.live,
+        }
+
+    def ledger_json(self) -> object:
+        return self.ledger.as_json()
+
+    def _search(self, request: Request) -> Answer:
+        refusal = self._refuses_account(request)
+        if refusal is not None:
+            return refusal
+        wish = request.json()
+        keyword, number, size = str(wish["keyword"]), int(wish.get("page", 1)), int(wish.get("page_size", 20))
+        found = self.ledger.find(keyword)
+        shown = found[(number - 1) * size : number * size]
+        for note in shown:
+            note.renew_token()
+        self._wrote(request, "search", keyword, "fine")
+        items = [shapes.suggestion(keyword), *(shapes.search_item(note) for note in shown)]
+        return Answer.json(shapes.good({"has_more": number * size < len(found), "items": items}))
+
+    def _feed(self, request: Request) -> Answer:
+        wish = request.json()
+        note_id, token = str(wish.get("source_note_id") or wish.get("note_id")), str(wish.get("xsec_token") or "")
+        note, mood = self._judge(request, note_id, token)
+        answer = _refusal(mood)
+        if answer is not None:
+            return answer
+        return Answer.json(shapes.feed(note)) if note else Answer.json(shapes.bad(*SAYS["gone"]))
+
+    def _page(self, request: Request) -> Answer:
+        note_id = request.path.removeprefix(EXPLORE)
+        note, mood = self._judge(request, note_id, request.params.get("xsec_token", ""))
+        if mood == "captcha":
+            return Answer.redirect("/website-login/captcha?verifyType=102&verifyBiz=461")
+        if mood == "login":
+            return Answer.redirect("/login?redirectPath=/explore")
+        if mood == "stale":
+            return Answer.redirect(f"/404/sec_x?error_code=300031&noteId={note_id}")
+        if mood in SAYS:
+            return Answer.html(shapes.page(None, *SAYS[mood]), 404 if mood in {"gone", "private"} else 200)
+        answer = _refusal(mood)
+        if answer is not None:
+            return answer
+        return Answer.html(shapes.page(note)) if note else Answer.html(shapes.page(None, *SAYS["gone"]), 404)
+
+    def _judge(self, request: Request, note_id: str, token: str) -> tuple[NoteEntry | None, str]:
+        """The note, and how it is answered: by the account's mood, its own, or its token."""
+        account = self.ledger.account(request.cookies.get("web_session", ""))
+        note = self.ledger.notes.get(note_id)
+        mood = "login" if account is None else account.mood
+        if mood == "fine":
+            mood = note.mood if note else "gone"
+        if mood == "fine" and note and self.needs_token and token != note.token:
+            mood = "stale"
+        self._wrote(request, "detail", note_id, mood)
+        return note, mood
+
+    def _refuses_account(self, request: Request) -> Answer | None:
+        account = self.ledger.account(request.cookies.get("web_session", ""))
+        return _refusal("login" if account is None else account.mood)
+
+    def _wrote(self, request: Request, what: str, name: str, mood: str) -> None:
+        self.ledger.wrote(
+            what=what,
+            name=name,
+            mood=mood,
+            session=request.cookies.get("web_session", ""),
+            request_id=request.headers.get("X-Request-ID"),
+        )
+
+    def _with_cookies(self, answer: Answer) -> Answer:
+        lines = tuple(("Set-Cookie", f"{name}={value}; Path=/") for name, value in self.sets_cookies.items())
+        return Answer(answer.status, answer.body, (*answer.headers, *lines), content_type=answer.content_type)
+
+    def _hangs(self, request: Request) -> bool:
+        if request.path.startswith(EXPLORE):
+            note = self.ledger.notes.get(request.path.removeprefix(EXPLORE))
+        elif request.path in {FEED, REMOTE_DETAIL}:
+            wish = request.json()
+            note = self.ledger.notes.get(str(wish.get("source_note_id") or wish.get("note_id")))
+        else:
+            return False
+        return note is not None and note.mood == "hang"
+
+
+def _refusal(mood: str) -> Answer | None:
+    if mood in SAYS:
+        return Answer.json(shapes.bad(*SAYS[mood]))
+    if mood == "captcha":
+        return Answer(461, b"", (("Verifytype", "102"), ("Verifyuuid", "made-up")))
+    plain = {
+        "empty": Answer.json(shapes.good({})),
+        "blocked": Answer.text("no\n", 403),
+        "throttled": Answer(429, b"", (("Retry-After", "1"),)),
+        "signature": Answer.json({"code": -1, "success": False}, 406),
+        "broken": Answer.html("<html><body>Please wait</body></html>"),
+        "ill": Answer.text("ill\n", 500),
+    }
+    return plain.get(mood)

@@ -1,0 +1,1 @@
+"""Notes: candidates become notes through locks, leases and an encrypted cookie pool."""

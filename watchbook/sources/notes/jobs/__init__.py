@@ -1,0 +1,1 @@
+"""The stories: crawling, collecting, searching, recovering, watching, auditing."""
