@@ -64,12 +64,16 @@ class Source:
     search_kinds: tuple[SearchKind, ...] = ()
     # kinds of stream entries: (kind, title)
     stream_kinds: tuple[tuple[str, str], ...] = ()
+    # what it writes into the audit log: (event, title)
+    audit_kinds: tuple[tuple[str, str], ...] = ()
     # "module:function" (request) -> core.ui.cards.Card for the home page
     card: str = ""
     # "module:function" (delivery) -> None, called in the transaction that gives a delivery its new state
     delivery_changed: str = ""
     # "module:function" (kind, id, user) -> core.stream.clip.Clip or None
     clip: str = ""
+    # "module:function" (user) -> the scopes of its own that this person may see, beside those of the house
+    scopes: str = ""
     # name of the URL that the menu opens; empty = no menu entry
     home_url: str = ""
     package: str = ""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
+from watchbook.core import registry
 from watchbook.core.accounts.models import User
 
 V = TypeVar("V", bound=Callable[..., HttpResponseBase])
@@ -22,7 +23,12 @@ def viewer_scopes(user: Any) -> list[str]:
     if not user.is_authenticated or not user.is_active:
         return []
     own = [MEMBERS, f"user:{user.pk}"]
-    return [*own, STAFF] if user.is_staff else own
+    if user.is_staff:
+        own.append(STAFF)
+    for source in registry.sources():
+        if source.scopes:
+            own += registry.load(source.scopes)(user)
+    return own
 
 
 def person_of(request: HttpRequest) -> User:

@@ -6,16 +6,18 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.base.text import cut
+from watchbook.core import registry
 from watchbook.core.accounts.addresses import LONGEST
 from watchbook.core.accounts.models import AuditEvent
 
 # What people read; an event that is not named here shows its own name.
-TITLES: dict[str, str | Promise] = {
+OWN_TITLES: dict[str, str | Promise] = {
     "account.signed_up": _("Signed up"),
     "account.added": _("Account added"),
     "account.deleted": _("Account deleted"),
@@ -49,6 +51,12 @@ TITLES: dict[str, str | Promise] = {
     "token.made": _("Token made"),
     "token.revoked": _("Token revoked"),
 }
+
+
+def titles() -> dict[str, str | Promise]:
+    """The words for every event: the house's own, and what the systems declare."""
+    declared = [pair for source in registry.sources() for pair in source.audit_kinds]
+    return OWN_TITLES | {event: gettext(title) for event, title in declared}
 
 
 def record(

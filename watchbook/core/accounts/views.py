@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.contrib import messages
@@ -36,7 +36,7 @@ def account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         person.refresh_from_db()  # a refused choice must not colour the page
     events = AuditEvent.objects.filter(actor_id=person.pk).order_by("-id")[:EVENTS_ON_THE_ACCOUNT_PAGE]
-    return render(request, "accounts/account.html", {"form": form, "events": _titled(events)})
+    return render(request, "accounts/account.html", {"form": form, "events": _titled(events, audit.titles())})
 
 
 @never_cache
@@ -121,22 +121,23 @@ def audit_log(request: HttpRequest) -> HttpResponse:
     rows = AuditEvent.objects.order_by("-id")
     if before.isascii() and before.isdigit() and len(before) < 19:
         rows = rows.filter(id__lt=int(before))
-    if event in audit.TITLES:
+    titles = audit.titles()
+    if event in titles:
         rows = rows.filter(event=event)
     if who:
         rows = rows.filter(actor_email=normalise(clean_text(who[:255])))
-    found = _titled(rows[: EVENTS_PER_PAGE + 1])
+    found = _titled(rows[: EVENTS_PER_PAGE + 1], titles)
     page, older = found[:EVENTS_PER_PAGE], None
     if len(found) > EVENTS_PER_PAGE:
         older = page[-1].pk
-    shown = {"events": page, "older": older, "titles": audit.TITLES, "event": event, "who": who, "before": before}
+    shown = {"events": page, "older": older, "titles": titles, "event": event, "who": who, "before": before}
     return render(request, "accounts/audit.html", shown)
 
 
-def _titled(events: Iterable[AuditEvent]) -> list[AuditEvent]:
+def _titled(events: Iterable[AuditEvent], titles: Mapping[str, object]) -> list[AuditEvent]:
     found = list(events)
     for event in found:
-        event.title = audit.TITLES.get(event.event, event.event)  # type: ignore[attr-defined]
+        event.title = titles.get(event.event, event.event)  # type: ignore[attr-defined]
         event.more = [f"{name}: {_words(value)}" for name, value in event.details.items()]  # type: ignore[attr-defined]
     return found
 

@@ -1,0 +1,1 @@
+"""Library: workspaces, spaces, a tree of folders and pages, and what is done with them."""

@@ -1,0 +1,1 @@
+"""The stories of a migration: forward, back, and how a person steers them."""

@@ -1,0 +1,73 @@
+"""A workspace with people in every role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from watchbook.base.testing.people import make_person
+from watchbook.core import registry
+from watchbook.library import actions
+from watchbook.library.models import Page, Space, SpaceRole, Workspace, WorkspaceRole
+
+
+@dataclass
+class Desk:
+    """Olga owns it, Adam is its admin; Wanda writes, Rene and Zita read, Otto is in no space, Xaver is outside."""
+
+    workspace: Workspace
+    space: Space
+    people: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.people[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def folder(self, title: str = "Folder", parent: Page | None = None) -> Page:
+        return self.page(title, "folder", parent)
+
+    def file(self, title: str = "File", parent: Page | None = None, content: str = "") -> Page:
+        return self.page(title, "file", parent, content)
+
+    def page(self, title: str, node_type: str, parent: Page | None = None, content: str = "") -> Page:
+        return actions.create_page(
+            self.wanda,
+            self.space.pk,
+            title=title,
+            node_type=node_type,
+            parent_page_id=parent.pk if parent else None,
+            content=content,
+        )
+
+
+def make_desk() -> Desk:
+    names = ("olga", "adam", "sven", "wanda", "rene", "zita", "otto", "xaver")
+    people = {name: make_person(name) for name in names}
+    workspace = actions.create_workspace(people["olga"], "Team")
+    for name in names[1:-1]:
+        role = WorkspaceRole.ADMIN if name == "adam" else WorkspaceRole.MEMBER
+        actions.set_member(people["olga"], workspace.pk, person=people[name], role=role)
+    space = actions.create_space(people["olga"], workspace.pk, "Space")
+    for name, role in (("sven", SpaceRole.ADMIN), ("wanda", SpaceRole.WRITER)):
+        actions.set_space_member(people["olga"], space.pk, person=people[name], role=role)
+    for name, role in (("rene", SpaceRole.READER), ("zita", SpaceRole.READER)):
+        actions.set_space_member(people["olga"], space.pk, person=people[name], role=role)
+    return Desk(workspace, space, people)
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    return make_desk()
+
+
+@pytest.fixture
+def clips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system with something to clip, known to the registry for this test."""
+    room = "watchbook.library.tests"
+    tides = registry.Source(slug="tides", title="Tides", icon="stream", clip=f"{room}.clipping:clip", package=room)
+    real = registry.sources()
+    monkeypatch.setattr(registry, "sources", lambda: (*real, tides))

@@ -1,0 +1,190 @@
+"""Every endpoint of the library with a call that works, and the least role that may make it.
+
+A route that is not named here fails `test_every_route_is_walked`.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from watchbook.base.testing.people import client_of
+from watchbook.core.api.shell import build_api
+from watchbook.library import actions
+from watchbook.library.models import FolderMigrationJob, Page, Space
+from watchbook.library.tests.conftest import Desk
+
+BASE = "/api/v1/library"
+# Who has at least this role; everybody else named in KNOWS is refused with 403, the rest with 404.
+ALLOWED = {
+    "anybody": {"olga", "adam", "sven", "wanda", "rene", "otto", "xaver"},
+    "workspace_member": {"olga", "adam", "sven", "wanda", "rene", "otto"},
+    "workspace_admin": {"olga", "adam"},
+    "reader": {"olga", "adam", "sven", "wanda", "rene"},
+    "writer": {"olga", "adam", "sven", "wanda"},
+    "space_admin": {"olga", "adam", "sven"},
+    "job": {"olga", "adam"},
+}
+KNOWS = {**ALLOWED, "workspace_admin": ALLOWED["workspace_member"]}
+KNOWS |= dict.fromkeys(("writer", "space_admin", "job"), ALLOWED["reader"])
+
+
+@dataclass
+class Call:
+    method: str
+    route: str
+    need: str
+    body: Any = None
+    where: dict[str, Any] = field(default_factory=dict)
+    is_upload: bool = False
+
+    @property
+    def url(self) -> str:
+        path = self.route
+        for name, value in self.where.items():
+            path = path.replace("{" + name + "}", str(value))
+        return BASE + path
+
+    def make(self, client: Client) -> Any:
+        act = getattr(client, self.method)
+        if self.is_upload:
+            return act(self.url, {"file": SimpleUploadedFile("notes.zip", small_zip())})
+        if self.body is not None:
+            return act(self.url, self.body, content_type="application/json")
+        return act(self.url) if self.method == "get" else act(self.url, b"", content_type="application/json")
+
+
+def small_zip() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("Folder/Page.md", "# Hello\n")
+    return made.getvalue()
+
+
+@dataclass
+class World:
+    """A desk with something of everything."""
+
+    desk: Desk
+    home: Page
+    page: Page
+    trashed: Page
+    link: Any
+    active: FolderMigrationJob
+    over: FolderMigrationJob
+    empty: Space
+    clip: tuple[str, str] = ("library_test", "1")
+
+
+def make_world(desk: Desk) -> World:
+    home = desk.folder("Home")
+    page = desk.file("Page", home, "<p>one</p>")
+    actions.save_page(desk.wanda, page.pk, version=1, content="<p>two</p>")
+    trashed = desk.file("Trashed", home)
+    actions.trash_page(desk.wanda, trashed.pk)
+    link, _token = actions.share_page(desk.wanda, page.pk)
+    spaces = [actions.create_space(desk.olga, desk.workspace.pk, name) for name in ("Active", "Over", "Empty")]
+    for name, role in (("sven", "admin"), ("wanda", "writer"), ("rene", "reader")):
+        for space in spaces:
+            actions.set_space_member(desk.olga, space.pk, person=desk.people[name], role=role)
+    active, over = (actions.start_migration(desk.olga, space.pk) for space in spaces[:2])
+    actions.cancel_migration(desk.olga, over.pk)
+    return World(desk, home, page, trashed, link, active, over, spaces[2])
+
+
+def calls(world: World) -> list[Call]:
+    """One call for every route, in a state in which it succeeds."""
+    ws, space = {"workspace_id": world.desk.workspace.pk}, {"space_id": world.desk.space.pk}
+    page, home = {"page_id": world.page.pk}, world.home.pk
+    active, over = {"job_id": world.active.pk}, {"job_id": world.over.pk}
+    zita = {"user_id": world.desk.zita.pk}
+    a_page = {"title": "New", "parent_page_id": str(home)}
+    clip = {"kind": world.clip[0], "id": world.clip[1], **{k: str(v) for k, v in space.items()}}
+    return [
+        Call("get", "/workspaces", "anybody"),
+        Call("post", "/workspaces", "anybody", {"name": "Mine"}),
+        Call("get", "/workspaces/{workspace_id}", "workspace_member", where=ws),
+        Call("patch", "/workspaces/{workspace_id}", "workspace_admin", {"name": "New"}, ws),
+        Call("get", "/workspaces/{workspace_id}/members", "workspace_member", where=ws),
+        Call("post", "/workspaces/{workspace_id}/members", "workspace_admin",
+             {"email": "xaver@example.com", "role": "member"}, ws),
+        Call("delete", "/workspaces/{workspace_id}/members/{user_id}", "workspace_admin", where={**ws, **zita}),
+        Call("patch", "/workspaces/{workspace_id}/flags", "workspace_admin", {"folders_enabled": False}, ws),
+        Call("put", "/workspaces/{workspace_id}/release-channel", "workspace_admin",
+             {"release_channel": "staging"}, ws),
+        Call("get", "/workspaces/{workspace_id}/reconciliation", "workspace_admin", where=ws),
+        Call("post", "/workspaces/{workspace_id}/reconciliation", "workspace_admin", where=ws),
+        Call("get", "/workspaces/{workspace_id}/spaces", "workspace_member", where=ws),
+        Call("post", "/workspaces/{workspace_id}/spaces", "workspace_admin", {"name": "New"}, ws),
+        Call("get", "/spaces/{space_id}", "reader", where=space),
+        Call("patch", "/spaces/{space_id}", "space_admin", {"name": "New"}, space),
+        Call("get", "/spaces/{space_id}/members", "reader", where=space),
+        Call("post", "/spaces/{space_id}/members", "space_admin",
+             {"email": "otto@example.com", "role": "reader"}, space),
+        Call("delete", "/spaces/{space_id}/members/{user_id}", "space_admin", where={**space, **zita}),
+        Call("get", "/spaces/{space_id}/pages", "reader", where=space),
+        Call("post", "/spaces/{space_id}/pages", "writer", a_page, space),
+        Call("get", "/spaces/{space_id}/children", "reader", where=space),
+        Call("get", "/spaces/{space_id}/trash", "reader", where=space),
+        Call("post", "/spaces/{space_id}/import", "writer", where=space, is_upload=True),
+        Call("get", "/spaces/{space_id}/export", "reader", where=space),
+        Call("get", "/pages/{page_id}", "reader", where=page),
+        Call("patch", "/pages/{page_id}", "writer",
+             {"version": 2, "title": "Renamed", "content": "<p>three</p>"}, page),
+        Call("delete", "/pages/{page_id}", "writer", where=page),
+        Call("get", "/pages/{page_id}/children", "reader", where=page),
+        Call("post", "/pages/{page_id}/move", "writer", {"parent_page_id": str(home)}, page),
+        Call("post", "/pages/{page_id}/duplicate", "writer", where=page),
+        Call("post", "/pages/{page_id}/restore", "writer", where={"page_id": world.trashed.pk}),
+        Call("post", "/pages/{page_id}/pin", "writer", where=page),
+        Call("post", "/pages/{page_id}/unpin", "writer", where=page),
+        Call("post", "/pages/{page_id}/favourite", "reader", where=page),
+        Call("post", "/pages/{page_id}/unfavourite", "reader", where=page),
+        Call("get", "/favourites", "anybody"),
+        Call("get", "/pages/{page_id}/versions", "reader", where=page),
+        Call("get", "/pages/{page_id}/versions/{number}", "reader", where={**page, "number": 1}),
+        Call("get", "/pages/{page_id}/versions/{number}/changes", "reader", where={**page, "number": 2}),
+        Call("post", "/pages/{page_id}/versions/{number}/restore", "writer", where={**page, "number": 1}),
+        Call("get", "/pages/{page_id}/shares", "writer", where=page),
+        Call("post", "/pages/{page_id}/shares", "writer", where=page),
+        Call("delete", "/shares/{link_id}", "writer", where={"link_id": world.link.pk}),
+        Call("post", "/pages/bulk-move", "writer", {"page_ids": [str(world.page.pk)], "parent_page_id": str(home)}),
+        Call("post", "/pages/bulk-trash", "writer", {"page_ids": [str(world.page.pk)]}),
+        Call("post", "/clip", "writer", clip),
+        Call("post", "/spaces/{space_id}/migrations", "job", {"dry_run": False}, {"space_id": world.empty.pk}),
+        Call("get", "/spaces/{space_id}/migrations", "job", where=space),
+        Call("get", "/migrations/{job_id}", "job", where=active),
+        Call("get", "/migrations/{job_id}/items", "job", where=active),
+        Call("post", "/migrations/{job_id}/pause", "job", where=active),
+        Call("post", "/migrations/{job_id}/resume", "job", where=active),
+        Call("post", "/migrations/{job_id}/cancel", "job", where=active),
+        Call("post", "/migrations/{job_id}/retry", "job", where=over),
+        Call("post", "/migrations/{job_id}/rollback", "job", where=over),
+    ]  # fmt: skip
+
+
+def routes() -> set[tuple[str, str]]:
+    """(method, path) of every endpoint of the library, as the API itself names them."""
+    paths = build_api().get_openapi_schema(path_prefix="")["paths"]
+    found = set()
+    for path, methods in paths.items():
+        if path.startswith("/v1/library/"):
+            found |= {(method, path.removeprefix("/v1/library")) for method in methods}
+    return found
+
+
+def expected(call: Call, name: str) -> set[int]:
+    if name == "anonymous":
+        return {401}
+    if name in ALLOWED[call.need]:
+        return {200, 201, 204}
+    return {403} if name in KNOWS[call.need] else {404}
+
+
+def client_for(world: World, name: str) -> Client:
+    return client_of(world.desk.people.get(name))

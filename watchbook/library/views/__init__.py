@@ -1,0 +1,1 @@
+"""Pages of the library. They ask `actions`, which refuses by itself; `ways` turns a refusal into an answer."""

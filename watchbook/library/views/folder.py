@@ -1,0 +1,159 @@
+"""A folder, or the top level of a space: what is in it, pins first, and what can be done with what is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from watchbook.core.accounts.models import User
+from watchbook.library import access, actions
+from watchbook.library.errors import Wrong
+from watchbook.library.models import FOLDERS_ENABLED, NodeType, Page, PageOrigin, Space
+from watchbook.library.models.children import ORDERS
+from watchbook.library.models.walk import Crumb
+from watchbook.library.store.news import page_path
+from watchbook.library.views.frame import frame
+from watchbook.library.views.ways import answers, as_id, done, given, given_id, given_ids, reader
+
+PIECE = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """A child as a line of the table."""
+
+    page: Page
+    count: int
+    saved_by: str
+    origin: PageOrigin | None
+
+    @property
+    def is_folder(self) -> bool:
+        return self.page.node_type == NodeType.FOLDER
+
+
+@require_GET
+@answers
+def space(request: HttpRequest, space_id: UUID) -> HttpResponse:
+    found = access.space_for(reader(request), space_id)
+    return show_folder(request, found, None, ())
+
+
+def show_folder(request: HttpRequest, space: Space, page: Page | None, way: Sequence[Crumb]) -> HttpResponse:
+    order = request.GET.get("order", "custom")
+    piece = actions.list_children(
+        reader(request), space_id=space.pk, page_id=page.pk if page else None, limit=PIECE,
+        order=order if order in ORDERS else "custom", cursor=request.GET.get("cursor", ""),
+    )  # fmt: skip
+    rows = rows_of(piece.items)
+    shown = frame(reader(request), space, way)
+    context = {
+        **shown,
+        "page": page,
+        "rows": rows,
+        "pins": [row for row in rows if row.page.is_pinned],
+        "order": order if order in ORDERS else "custom",
+        "next": piece.next,
+        "total": Page.objects.below(space.pk, page.pk if page else None).count(),
+        "may_folder": shown["may_write"] and shown["flags"][FOLDERS_ENABLED],
+        "may_file": shown["may_write"] and (page is not None or not shown["flags"][FOLDERS_ENABLED]),
+        "is_favourite": page is not None and page.favourites.filter(user=reader(request)).exists(),
+        "trashed": _trashed(request, space),
+    }
+    return render(request, "library/folder.html", context)
+
+
+def rows_of(pages: Sequence[Page]) -> list[Row]:
+    """What the table says beside each page, in three queries for all of them."""
+    ids = [page.pk for page in pages]
+    below = Page.objects.live().filter(parent_page_id__in=ids).values_list("parent_page_id").annotate(n=Count("pk"))
+    counts = dict(below.order_by())
+    people = User.objects.in_bulk({page.updated_by_id for page in pages if page.updated_by_id})
+    origins = PageOrigin.objects.in_bulk(ids)
+    return [
+        Row(page, counts.get(page.pk, 0), _email(people.get(page.updated_by_id)), origins.get(page.pk))
+        for page in pages
+    ]
+
+
+def _email(person: Any) -> str:
+    return person.email if person else ""
+
+
+def _trashed(request: HttpRequest, space: Space) -> Page | None:
+    """What was trashed a moment ago, so that it can be taken back."""
+    try:
+        wanted = UUID(request.GET.get("trashed", ""))
+    except ValueError:
+        return None
+    return Page.objects.filter(pk=wanted, space=space, deleted_at__isnull=False).defer("content").first()
+
+
+@require_POST
+@answers
+def create(request: HttpRequest, space_id: UUID) -> HttpResponse:
+    page = actions.create_page(
+        reader(request), space_id, title=given(request, "title"),
+        node_type=given(request, "node_type") or NodeType.FILE, parent_page_id=given_id(request, "parent"),
+    )  # fmt: skip
+    words = _("%(title)s was made.") % {"title": page.title}
+    return done(request, page_path(page.pk), words, id=str(page.pk))
+
+
+@require_POST
+@answers
+def bulk(request: HttpRequest, space_id: UUID) -> HttpResponse:
+    """Move, trash or pin what is selected."""
+    ids = given_ids(request, "page")
+    act = {"move": _move, "trash": _trash, "pin": _pin, "unpin": _pin}.get(given(request, "act"))
+    if act is None:
+        raise Wrong("act", _("Choose what to do."))
+    if not ids:
+        raise Wrong("page", _("Select at least one page."))
+    access.space_for(reader(request), space_id)
+    return act(request, space_id, ids)
+
+
+def _move(request: HttpRequest, space_id: UUID, ids: list[UUID]) -> HttpResponse:
+    if not given(request, "parent"):
+        raise Wrong("parent", _("Choose where to."))
+    where = given(request, "parent")
+    target = given_id(request, "to") or space_id
+    parent = None if where == "top" else as_id(where, "parent")
+    moved = actions.bulk_move(reader(request), ids, parent_page_id=parent, space_id=target)
+    words = ngettext("%(n)s page was moved.", "%(n)s pages were moved.", len(moved)) % {"n": len(moved)}
+    address = page_path(parent) if parent else reverse("library:space", args=[target])
+    return done(request, address, words)
+
+
+def _trash(request: HttpRequest, space_id: UUID, ids: list[UUID]) -> HttpResponse:
+    batches = actions.bulk_trash(reader(request), ids)
+    count = sum(batch.page_count for batch in batches)
+    words = ngettext("%(n)s page is in the trash.", "%(n)s pages are in the trash.", count) % {"n": count}
+    return done(request, _here(request, space_id), words)
+
+
+def _pin(request: HttpRequest, space_id: UUID, ids: list[UUID]) -> HttpResponse:
+    is_pin = given(request, "act") == "pin"
+    if len(ids) > PIECE:
+        raise Wrong("page", _("Choose 1 to %(n)s pages.") % {"n": PIECE})
+    for page_id in ids:
+        actions.pin_page(reader(request), page_id, pinned=is_pin)
+    words = _("Pinned for everybody in this space.") if is_pin else _("No longer pinned.")
+    return done(request, _here(request, space_id), words)
+
+
+def _here(request: HttpRequest, space_id: UUID) -> str:
+    """The folder in which they were selected."""
+    folder = given_id(request, "folder")
+    return page_path(folder) if folder else reverse("library:space", args=[space_id])
