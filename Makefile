@@ -5,7 +5,7 @@ PYTEST := .venv/bin/pytest
 ONCE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up test test-all test-sqlite test-mariadb lint format browser crash bench messages pins docs clean
+.PHONY: help env demo up test test-all test-sqlite test-mariadb test-n8n lint format browser crash bench messages pins docs clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ test-mariadb: env ## what touches a database, on MariaDB only
 
 browser: env ## only the tests that drive a real Chromium
 	$(PYTEST) -m browser -q
+
+test-n8n: env ## a real n8n from the npm registry runs our workflows; 2 GB and twenty minutes
+	$(PY) -m tests.n8n
 
 crash: env ## kill everything at every point; prints a ledger
 	$(PY) -m tests.crash

@@ -1,4 +1,4 @@
-"""Every crash point in the source tree, and by which process it is reached."""
+"""Every crash point that this harness visits, and by which process it is reached."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ REACHED_BY = {
 # Without a broker there are no messages to send.
 NOT_EMBEDDED = ("message.",)
 COMMANDS = ("backup", "restore")
+# The world of this harness plays sitemaps. The other systems kill themselves in their own `tests/test_crashes.py`.
+IN_THEIR_ROOMS = ("library.", "nga.", "notes.")
 
 
 def all_points() -> list[str]:
@@ -30,7 +32,7 @@ def all_points() -> list[str]:
     for path in sorted((ROOT / "watchbook").rglob("*.py")):
         if "tests" not in path.parts:
             found |= dict.fromkeys(CALL.findall(path.read_text(encoding="utf-8")))
-    return list(found)
+    return [point for point in found if not point.startswith(IN_THEIR_ROOMS)]
 
 
 def reached_by(point: str) -> str | None:

@@ -14,6 +14,8 @@ WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
 PLURAL_WITH_CONTEXT = {"npgettext", "npgettext_lazy"}
 # Records whose title is shown through gettext wherever a page lists them.
 TITLED = {"Job", "Source", "SearchKind"}
+# And pairs of a name and its title.
+PAIRED = {"stream_kinds", "audit_kinds"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ def _in_call(node: ast.Call, names: dict[str, str], path: Path) -> Iterator[Foun
         for keyword in node.keywords:
             if keyword.arg == "title" and isinstance(keyword.value, ast.Constant) and keyword.value.value:
                 yield Found(keyword.value.value, place)
+            if keyword.arg in PAIRED:
+                yield from (Found(title, place) for _, title in ast.literal_eval(keyword.value))
     elif name in SINGULAR and texts and texts[0]:
         yield Found(texts[0], place)
     elif name in PLURAL and len(texts) > 1 and texts[0]:

@@ -35,6 +35,7 @@ PUBLIC = {
     "healthz": "a probe; says ok",
     "readyz": "a probe; says ready or not, the cause only to operators",
     "unsubscribe": "the signed link of a mail is the proof",
+    "library:shared": "whoever holds the link may read that one page; unknown, revoked and expired ones are 404",
 }
 # POST without a CSRF token is taken, because something else proves who asks.
 OTHER_PROOF = {"unsubscribe": "mail programs post the signed link of a mail by themselves"}

@@ -55,6 +55,7 @@ SOURCE = Source(
         ("folded", "Floor folded"),
         ("gone", "Topic gone"),
     ),
+    audit_kinds=(("nga.forum_added", "Board added"), ("nga.forum_changed", "Board changed")),
     card=f"{ROOM}.card:card",
     clip=f"{ROOM}.clip:clip",
 )
