@@ -112,7 +112,8 @@ def _ask(sql: str, *ids: UUID) -> list[tuple[Any, ...]]:
         cursor.execute(
             DEEPER + sql if database.vendor == "mysql" else sql, [pk if takes_uuid else pk.hex for pk in ids]
         )
-        return cursor.fetchall()
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
 
 
 def _uuid(value: Any) -> UUID:
