@@ -24,7 +24,10 @@ def unescape(text: str) -> str:
 
 def whole_characters(text: str) -> str:
     """Halves of characters joined, and out with what no database stores."""
-    return clean_text(_PAIR.sub(_joined, text)) if _ODD.search(text) else text
+    # Printable text, which most of it is, has none of both and is recognised in no time.
+    if text.isprintable() or not _ODD.search(text):
+        return text
+    return clean_text(_PAIR.sub(_joined, text))
 
 
 def lines(text: str) -> str:

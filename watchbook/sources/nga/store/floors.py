@@ -13,7 +13,7 @@ from watchbook.base.crash import crash_point
 from watchbook.sources.nga.models import Post, Thread
 from watchbook.sources.nga.parse import FloorRecord
 from watchbook.sources.nga.parse.records import FLOORS_PER_PAGE
-from watchbook.sources.nga.store import absences, fit, versions
+from watchbook.sources.nga.store import absences, fit, rows, versions
 from watchbook.sources.nga.store.records import PageReading, PageStored
 from watchbook.sources.nga.store.telling import index_threads, tell_floors
 from watchbook.sources.nga.store.titles import title_values
@@ -21,7 +21,11 @@ from watchbook.sources.nga.store.versions import Change
 
 log = logging.getLogger(__name__)
 
-BATCH = 200
+# What is asked about a stored floor, and what a change writes back. The text, by far the largest, is read when needed.
+COMPARED = (
+    "source_post_id", "floor_number", "author_name", "content_fingerprint_sha256", "is_deleted_by_source",
+    "is_folded_by_source", "content_last_changed_at",
+)  # fmt: skip
 
 
 def store_page(reading: PageReading, now: datetime) -> PageStored:
@@ -32,7 +36,7 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     fresh, changes, conflicts = _compare(thread, reading, known, now, cuts)
     changes += absences.note_absent(_not_shown(reading, known.values()), reading.crawl_run_id, now)
     absences.forget([post for post in known.values() if _is_shown(reading, post)])
-    Post.objects.bulk_create(fresh, batch_size=BATCH)
+    rows.insert(fresh)
     versions.apply(changes, reading.run_thread_id, now)
     crash_point("nga.floors_written")
     _move(thread, reading, [*known.values(), *fresh], now)
@@ -44,7 +48,7 @@ def _known(thread: Thread, reading: PageReading) -> dict[int, Post]:
     numbers = {*_span(reading), *(record.floor_number for record in reading.floors)}
     pids = _shown_ids(reading)
     same = Q(floor_number__in=numbers) | Q(source_post_id__in=pids)
-    posts = Post.objects.filter(same, thread_id=thread.pk).select_related("absence").defer("content_html")
+    posts = Post.objects.filter(same, thread_id=thread.pk).select_related("absence").only(*COMPARED, "absence")
     return {post.source_post_id: post for post in posts}
 
 
@@ -114,7 +118,7 @@ def _move(thread: Thread, reading: PageReading, posts: list[Post], now: datetime
         values["updated_at"] = now
         for name, value in values.items():
             setattr(thread, name, value)
-        thread.save(update_fields=list(values))
+        rows.update([thread], values)
 
 
 def cursor_values(thread: Thread, posts: list[Post]) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def store_missing(thread_id: int, floors: Iterable[FloorRecord], wanted: set[int
         for number, record in sorted(offered.items())
         if number not in numbers and record.source_post_id not in ids
     ]
-    Post.objects.bulk_create(fresh, batch_size=BATCH)
+    rows.insert(fresh)
     crash_point("nga.repair_written")
     _tell(thread, fresh, [], now)
     return {post.floor_number for post in fresh} | (numbers & wanted)

@@ -9,7 +9,7 @@ from datetime import datetime
 from watchbook.base.text import clean_text
 from watchbook.sources.nga.models import ChangeReason, Post, PostRevision, Thread
 from watchbook.sources.nga.parse import FloorRecord
-from watchbook.sources.nga.store import fit
+from watchbook.sources.nga.store import fit, rows
 
 REASON_ORDER = (ChangeReason.CONTENT, ChangeReason.DELETED, ChangeReason.FOLDED)
 UPDATED = [
@@ -62,10 +62,10 @@ def apply(changes: Sequence[Change], run_thread_id: int, now: datetime) -> None:
         return
     texts = dict(Post.objects.filter(pk__in=[change.post.pk for change in changes]).values_list("pk", "content_html"))
     kept = [_revision(change, texts[change.post.pk], run_thread_id, now) for change in changes if change.reasons]
-    PostRevision.objects.bulk_create(kept)
+    rows.insert(kept)
     for change in changes:
         _renew(change, texts[change.post.pk], now)
-    Post.objects.bulk_update([change.post for change in changes], UPDATED)
+    rows.update([change.post for change in changes], UPDATED)
 
 
 def _revision(change: Change, content_html: str, run_thread_id: int, now: datetime) -> PostRevision:
