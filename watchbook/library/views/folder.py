@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -106,8 +106,7 @@ def create(request: HttpRequest, space_id: UUID) -> HttpResponse:
         reader(request), space_id, title=given(request, "title"),
         node_type=given(request, "node_type") or NodeType.FILE, parent_page_id=given_id(request, "parent"),
     )  # fmt: skip
-    words = _("%(title)s was made.") % {"title": page.title}
-    return done(request, page_path(page.pk), words, id=str(page.pk))
+    return redirect(page_path(page.pk))
 
 
 @require_POST

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -57,7 +58,9 @@ def targets(request: HttpRequest, space_id: UUID) -> HttpResponse:
 def targets_in(space: Space, moved: Sequence[Page], *, words: str = "", below: UUID | None = None) -> list[Target]:
     rows = Page.objects.live().filter(space=space)
     if words:
-        rows = rows.filter(title__icontains=words)
+        # Not icontains: where titles are compared byte by byte it tells A from a.
+        low = rows.annotate(low_title=Lower("title"))
+        rows = low.filter(Q(low_title__contains=words.lower()) | Q(title__contains=words))
         # A file may stand below a file; these are too many for a list, so they are found by name only.
         if not moved or any(page.node_type == NodeType.FOLDER for page in moved):
             rows = rows.folders()

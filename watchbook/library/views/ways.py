@@ -49,10 +49,10 @@ def is_script(request: HttpRequest) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def done(request: HttpRequest, address: str, text: str, *, undo: str = "", **more: Any) -> HttpResponse:
+def done(request: HttpRequest, address: str, text: str, *, undo: str = "") -> HttpResponse:
     """It was done: a page of its own for people, a toast for scripts."""
     if is_script(request):
-        return JsonResponse({"text": text, "undo": undo, "url": address, **more})
+        return JsonResponse({"text": text, "undo": undo, "url": address})
     messages.success(request, text)
     return redirect(address)
 
