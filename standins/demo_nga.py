@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
+from standins.demo_desk import Desk
 from standins.nga_board import NgaBoard
 
-PATIENCE_SECONDS = 30
 # Floor numbers with how many former versions are kept, and whether the floor is deleted.
 Floors = dict[int, dict[int, tuple[int, bool]]]
-
-
-class Desk(Protocol):
-    def command(self, *words: str, given: str = "") -> dict[str, Any]: ...
-
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any: ...
 
 
 class Forum:
@@ -61,29 +54,23 @@ class Forum:
 
     def one_round(self, desk: Desk) -> tuple[tuple[Any, ...], bool]:
         """Crawl, find the gap, repair it, crawl again: the archive is what the board gave out."""
-        self._crawl(desk)
+        desk.patiently("nga", "crawl", "--json")
         first = self.stored(desk)
         missing = desk.command("nga", "audit", "--json")["missing_thread_count"]
         self.world.restore(*self.gap)
         repaired = desk.command("nga", "audit", "--repair", "--json")["repaired_thread_count"]
         self.live()
-        self._crawl(desk)
+        desk.patiently("nga", "crawl", "--json")
         self.change_what_was_seen()
-        self._crawl(desk)
+        desk.patiently("nga", "crawl", "--json")
         last = self.stored(desk)
         is_right = last == self.expected() and (missing, repaired) == (1, 1)
         if not is_right:
             print(f"nga: the archive differs from the board, or the gap was not repaired ({missing}, {repaired})")
-        return ("nga", _count(first), _changes(first, last), 0, 0), is_right
+        return ("nga", _count(first), _changes(first, last), 0), is_right
 
-    def _crawl(self, desk: Desk) -> None:
-        """The schedule may be at it just now: then its run comes first."""
-        for _ in range(PATIENCE_SECONDS):
-            with contextlib.suppress(SystemExit):
-                desk.command("nga", "crawl", "--json")
-                return
-            time.sleep(1)
-        raise SystemExit("demo: no crawl of the forum could be run")
+    def wrote(self, page: dict[str, Any]) -> bool:
+        return any(topic.title in page["title"] for topic in self.world.topics.values())
 
     def stored(self, desk: Desk) -> Floors:
         tids = [row["source_thread_id"] for row in desk.ask("GET", "/nga/threads?limit=200")["items"]]
