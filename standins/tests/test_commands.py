@@ -90,7 +90,7 @@ def test_an_unknown_name_is_wrong_usage():
     words = [sys.executable, "-m", "standins", "circus"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "sitemap|cases|smtp" in done.stderr
+    assert done.stderr.startswith("usage: python -m standins sitemap|")
 
 
 @pytest.mark.slow

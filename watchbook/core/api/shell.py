@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.urls import URLPattern, re_path
 from django.utils.translation import gettext as _
@@ -147,6 +148,8 @@ def _add_handlers(api: NinjaAPI) -> None:
         ObjectDoesNotExist: lambda _error: errors.NotFound(),
         PermissionDenied: lambda _error: errors.NotAllowed(),
         RequestDataTooBig: lambda _error: errors.TooLarge(),
+        SuspiciousOperation: lambda error: errors.Invalid(str(error)),
+        MultiPartParserError: lambda error: errors.Invalid(str(error)),
         HttpError: _from_http_error,
         Exception: _unforeseen,
     }

@@ -20,6 +20,7 @@ from watchbook.base import clock
 from watchbook.core.accounts import audit
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.search.find import bounded
 from watchbook.sources.reddit.jobs.incremental import full_name
 from watchbook.sources.reddit.models import (
     CommunityCache,
@@ -120,8 +121,8 @@ def posts(wanted: PostFilter = PostFilter()) -> QuerySet[PostRaw]:  # noqa: B008
         found = found.filter(author=wanted.author)
     if wanted.words:
         found = found.filter(title__icontains=wanted.words)
-    if wanted.since:
-        found = found.filter(created_at__gte=wanted.since)
+    if since := bounded(wanted.since):
+        found = found.filter(created_at__gte=since)
     if wanted.least_score is not None:
         found = found.filter(score__gte=wanted.least_score)
     return found.filter(_STATES[wanted.state]) if wanted.state in _STATES else found

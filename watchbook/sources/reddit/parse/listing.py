@@ -119,7 +119,7 @@ def _record(raw: Mapping[str, Any]) -> PostRecord:
         url=link,
         text_norm_hash="" if hidden else text_norm_hash(title, text, link),
         is_stickied=bool(raw.get("stickied")),
-        extra=_extra(raw),
+        extra_data=_extra(raw),
     )
 
 

@@ -26,7 +26,7 @@ class PostRecord:
     url: str
     text_norm_hash: str
     is_stickied: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra_data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fullname(self) -> str:

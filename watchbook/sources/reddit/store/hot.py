@@ -53,7 +53,7 @@ def _copy(record: PostRecord, community: str, expires: datetime) -> dict[str, An
         "score": record.score,
         "created_at": record.created_at,
         "expires_at": expires,
-        "extra_data": {**record.extra, "num_comments": record.num_comments, "author": record.author},
+        "extra_data": {**record.extra_data, "num_comments": record.num_comments, "author": record.author},
     }
 
 

@@ -156,7 +156,7 @@ def _recheck(one: Decision, reading: Reading) -> tuple[datetime | None, int]:
 
 
 def _extra(record: PostRecord) -> dict[str, Any]:
-    extra = dict(record.extra)
+    extra = dict(record.extra_data)
     if record.url:
         extra["url"] = record.url
     if record.edited_at:

@@ -110,8 +110,8 @@ def test_hostile_values_fit_a_database():
     assert "\x00" not in post.title + (post.text or "")
     assert len(post.title) <= 1000
     assert (post.score, post.num_comments) == (2**31 - 1, -(2**31))
-    assert "upvote_ratio" not in post.extra
-    json.dumps(dict(post.extra), allow_nan=False)
+    assert "upvote_ratio" not in post.extra_data
+    json.dumps(dict(post.extra_data), allow_nan=False)
 
 
 def test_texts_that_look_alike_are_one_text():
