@@ -17,7 +17,7 @@ from watchbook.sources.notes.api.gate import reading, working
 from watchbook.sources.notes.api.shapes import BODIES, candidate_out, cookie_out, execution_out, note_out
 from watchbook.sources.notes.errors import Trouble
 from watchbook.sources.notes.jobs import crawl
-from watchbook.sources.notes.models import Candidate, Cookie, Execution, Note
+from watchbook.sources.notes.models import Candidate, CandidateStatus, Cookie, Execution, Note
 from watchbook.sources.notes.parse.addresses import NoteAddress
 from watchbook.sources.notes.rules import HANDLING, Code
 
@@ -164,7 +164,9 @@ def _list(request: HttpRequest, page: dict[str, Any]) -> HttpResponse:
 @router.get("/candidates", auth=reading)
 def candidates(request: HttpRequest, page: Query[PageQuery], status: str = "") -> HttpResponse:
     """Candidates, newest first; `status` chooses."""
-    rows = Candidate.objects.filter(status=status[:12]) if status else Candidate.objects.all()
+    rows = Candidate.objects.all()
+    if status:
+        rows = rows.filter(status=status) if status in CandidateStatus.values else rows.none()
     return _list(request, keyset(rows, page, by="-id", make=candidate_out))
 
 
