@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import praw
+import prawcore
 import pytest
 
-praw = pytest.importorskip("praw")
-prawcore = pytest.importorskip("prawcore")
-
-from standins.reddit import RedditSite  # noqa: E402
+from standins.reddit import RedditSite
 
 START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 
