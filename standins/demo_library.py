@@ -91,11 +91,5 @@ class Shelf:
 
 def _news(desk: Desk, system: str) -> Iterator[tuple[str, str]]:
     """Kind and id of what happened, the newest first."""
-    if system != "sitemaps":
-        for entry in desk.ask("GET", f"/stream?source={system}&limit=50")["items"]:
-            yield entry["object_kind"], entry["object_id"]
-        return
-    # The stream's entry is about the monitor; its changes are a list of their own.
-    for monitor in desk.ask("GET", "/sitemaps/monitors")["items"]:
-        for change in desk.ask("GET", f"/sitemaps/monitors/{monitor['id']}/changes?type=changed")["items"]:
-            yield "sitemap_change", change["id"]
+    for entry in desk.ask("GET", f"/stream?source={system}&limit=50")["items"]:
+        yield entry["object_kind"], entry["object_id"]

@@ -133,7 +133,8 @@ def _tell_state(monitor: MonitorTask, kind: str, subject: str, lines: list[str],
             urgent=True,
         ),
     )
-    _stream(monitor, kind, subject, "", path, now, event_key=f"{now:%Y%m%dT%H%M%S}")
+    what = ("monitor", str(monitor.pk))
+    _stream(monitor, kind, subject, "", path, now, what=what, event_key=f"{now:%Y%m%dT%H%M%S}")
 
 
 def _channels(monitor: MonitorTask) -> list[NotificationChannel]:
@@ -208,7 +209,9 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
         return
     path = _change_path(record)
     figures = {"added": record.added_count, "removed": record.removed_count, "modified": record.modified_count}
-    _stream(monitor, CHANGED, monitor.name, counts, path, now, event_key=str(record.pk), **figures)
+    # What happened is the change, so that it can be filed from the stream.
+    what = ("sitemap_change", str(record.pk))
+    _stream(monitor, CHANGED, monitor.name, counts, path, now, what=what, event_key=str(record.pk), **figures)
     changed = (item for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS))
     # As people read them: nobody looks for %E7%81%AF.
     urls = [unquote(str(item["url"])) for item in changed]
@@ -229,7 +232,16 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
 
 
 def _stream(
-    monitor: MonitorTask, kind: str, title: str, summary: str, path: str, now: datetime, *, event_key: str, **data: int
+    monitor: MonitorTask,
+    kind: str,
+    title: str,
+    summary: str,
+    path: str,
+    now: datetime,
+    *,
+    what: tuple[str, str],
+    event_key: str,
+    **data: int,
 ) -> None:
     stream.record(
         [
@@ -240,8 +252,8 @@ def _stream(
                 summary=summary,
                 url_path=path,
                 scope=f"user:{monitor.user_id}",
-                object_kind="monitor",
-                object_id=str(monitor.pk),
+                object_kind=what[0],
+                object_id=what[1],
                 occurred_at=now,
                 data=data,
                 event_key=event_key,

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from watchbook.core.alerts.models import Alert
 from watchbook.core.stream.clip import find_clip
+from watchbook.core.stream.models import StreamEntry
 from watchbook.sources.sitemaps.card import card
 from watchbook.sources.sitemaps.models import Status
 from watchbook.sources.sitemaps.tests.desk import START, make_change, make_monitor
@@ -62,3 +63,14 @@ class TestClip:
     def test_hostile_urls_are_text(self, alice):
         record = make_change(make_monitor(alice), START, added=["https://www.example.com/<script>"])
         assert "<script>" not in find_clip("sitemap_change", str(record.pk), alice).html
+
+    def test_what_the_stream_tells_can_be_filed(self, site, watch, alice):
+        site.add("/a")
+        w = watch()
+        w.check()
+        site.add("/b")
+        w.check()
+        told = StreamEntry.objects.get(kind="changed")
+        made = find_clip(told.object_kind, told.object_id, alice)
+        assert made is not None
+        assert f"<li>+ {site.url}/b</li>" in made.html
