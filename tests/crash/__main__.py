@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+from tests.crash import rooms
 from tests.crash.carriers import CARRIERS, Carrier
 from tests.crash.points import all_points, reached_by
 from tests.crash.report import Result, table
@@ -111,7 +112,10 @@ def main() -> int:
             print(f"{CARRIERS[name].title}: not tried, because {reason}.")
         else:
             present.append(CARRIERS[name])
-    return run(present, wanted) or int(bool(strangers))
+    code = run(present, wanted) or int(bool(strangers))
+    # Chosen carriers, scenes and the short form are for looking at the harness's own world.
+    only_part = wanted.is_quick or wanted.scenes or chosen.only
+    return code if only_part else rooms.play() or code
 
 
 if __name__ == "__main__":

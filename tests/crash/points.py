@@ -22,17 +22,22 @@ REACHED_BY = {
 # Without a broker there are no messages to send.
 NOT_EMBEDDED = ("message.",)
 COMMANDS = ("backup", "restore")
-# The world of this harness plays sitemaps. The other systems kill themselves in their own `tests/test_crashes.py`.
+# The world of this harness plays sitemaps. The other systems kill themselves in their own tests; see `rooms`.
 IN_THEIR_ROOMS = ("library.", "nga.", "notes.")
 
 
-def all_points() -> list[str]:
-    """The names, in the order of the files that have them."""
+def named_points() -> list[str]:
+    """Every name in the product, in the order of the files that have them."""
     found: dict[str, None] = {}
     for path in sorted((ROOT / "watchbook").rglob("*.py")):
         if "tests" not in path.parts:
             found |= dict.fromkeys(CALL.findall(path.read_text(encoding="utf-8")))
-    return [point for point in found if not point.startswith(IN_THEIR_ROOMS)]
+    return list(found)
+
+
+def all_points() -> list[str]:
+    """Those that this harness has to reach."""
+    return [point for point in named_points() if not point.startswith(IN_THEIR_ROOMS)]
 
 
 def reached_by(point: str) -> str | None:

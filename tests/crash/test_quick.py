@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.crash.points import ROOT, all_points, reached_by
+from tests.crash.rooms import unvisited
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 LONGEST_SECONDS = 300
@@ -24,3 +25,7 @@ def test_killed_at_every_point_and_at_random_nothing_is_lost_or_doubled():
 
 def test_every_crash_point_has_a_scene_that_reaches_it():
     assert [point for point in all_points() if reached_by(point) is None] == []
+
+
+def test_every_crash_point_of_a_room_is_visited_by_its_tests():
+    assert unvisited() == []
