@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from tests.security.secrets import crawling, story
 from tests.security.secrets import hunt as hunting
-from tests.security.secrets import story
 from tests.security.secrets.house import House, made_up, opened
 from tests.security.secrets.hunt import Hunt
 from watchbook.core.ops.tests.processes import run
@@ -28,7 +28,8 @@ KINDS = {
     "password", "wrong password", "session cookie", "API token", "feed token", "webhook path", "webhook query",
     "webhook header", "signing secret", "service address", "SMTP password", "SECRET_KEY", "secrets key", "TOTP key",
     "TOTP key on its way", "recovery code", "set-up code", "REDIS_URL password", "metrics token", "confirmation key", "reset key",
-    "unsubscribe token", "refused address",
+    "unsubscribe token", "refused address", "share link", "NGA_COOKIE", "REDDIT_CLIENT_SECRET", "Reddit token",
+    "COOKIE_MASTER_KEY", "NOTES_REMOTE_TOKEN", "crawl cookie",
 }  # fmt: skip
 
 
@@ -38,7 +39,9 @@ Found = dict[str, set[str]]
 def test_no_secret_is_left_anywhere(tmp_path: Path) -> None:
     """One test, because one installation is enough: everything happens in it, and then every place is searched."""
     with opened(tmp_path / "home") as house:
-        answers = [*story.live(house), *story.break_everything(house)]
+        answers = story.live(house)
+        crawling.crawl(house)
+        answers += [*story.break_everything(house), *crawling.send_to_a_broker(house)]
         for command in (("doctor",), ("doctor", "--json"), ("jobs", "list", "--json"), ("users", "list"), ("backup",)):
             house.command(*command)
         places = {
@@ -76,6 +79,7 @@ def _story_was_whole(house: House) -> None:
     assert "RuntimeError" in log, "errors that quote secrets were logged"
     assert house.mails.messages()
     assert house.cache.dbsize() > 0
+    assert house.cache.llen("crawler_queue") > 0, "messages lie in the broker"
     assert list((house.home / "backups").glob("*.tar"))
 
 

@@ -10,6 +10,7 @@ import struct
 import time
 from typing import Any
 
+from tests.security.secrets import crawling
 from tests.security.secrets.house import Browser, House, made_up
 from watchbook.core.ops.tests.processes import until
 
@@ -22,6 +23,7 @@ def live(house: House) -> list[str]:
         _first_account(house, browser)
         later = [*_second_step(house, browser), *_tokens(house, browser), *_channels(house, browser)]
         later += _mails_with_links(house, browser)
+        later += crawling.share(house, browser)
         later += _every_page(browser)
     return later
 
