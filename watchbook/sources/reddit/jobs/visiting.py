@@ -15,7 +15,7 @@ from watchbook.core.jobs.context import JobContext
 from watchbook.sources.reddit import options
 from watchbook.sources.reddit.fetch import RedditTrouble, fetch_listing
 from watchbook.sources.reddit.jobs.walking import FULL_PAGE, walk_new
-from watchbook.sources.reddit.models import CommunityCache, FoundBy, Outcome
+from watchbook.sources.reddit.models import CommunityCache, FoundBy, Outcome, PostRaw
 from watchbook.sources.reddit.records import Tally, VisitReport
 from watchbook.sources.reddit.schedule import TIERS
 from watchbook.sources.reddit.store import communities, metrics
@@ -23,6 +23,8 @@ from watchbook.sources.reddit.store.posts import Reading, store_posts
 from watchbook.sources.reddit.store.visits import ABOUT_US, lock, store_visit
 
 TOP_EVERY = timedelta(hours=24)
+# Half of what a listing remembers.
+MOVED_ON = 500
 
 
 def visit(
@@ -30,8 +32,10 @@ def visit(
 ) -> VisitReport:
     """Read what is new and store it; then, once a day, the tier's own listing for scores and misses.
 
-    A deep visit reads the whole listing, and so finds what others missed and what came back to its old place.
+    A deep visit reads the whole listing, and so finds what others missed and what came back to its old place. A visit
+    is deep, too, when the list has moved on so far that such posts would soon fall off its end.
     """
+    is_deep = is_deep or _has_moved_on(community)
     walk = walk_new(community, page_size=FULL_PAGE if is_deep else _page_size(community, ctx), is_deep=is_deep)
     with ctx.writing():
         due = planner.next_due(community, ctx.now)
@@ -41,6 +45,14 @@ def visit(
     if report.outcome == Outcome.OK:
         refresh_top(ctx, community, report)
     return report
+
+
+def _has_moved_on(community: CommunityCache) -> bool:
+    since = community.deep_walked_at or community.covered_from
+    if since is None:
+        return False
+    newer = PostRaw.objects.current().filter(subreddit=community.community_name, created_at__gt=since)
+    return newer.count() >= MOVED_ON
 
 
 def _page_size(community: CommunityCache, ctx: JobContext) -> int:

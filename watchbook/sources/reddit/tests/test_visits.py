@@ -242,3 +242,22 @@ def test_a_deep_walk_finds_a_restored_post(desk):
     desk.run("reddit.deep_walk")
     assert PostRaw.objects.get(source_post_id=old[0]).found_by == "deep"
     assert desk.community("webdev").deep_walked_at == desk.now
+
+
+def test_what_came_back_is_found_before_it_falls_off_the_list(desk):
+    """Hidden when it was new, restored below known posts, and the week's deep walk would come too late."""
+    desk.add("webdev")
+    fill(desk, "webdev", 5)
+    desk.crawl("webdev")
+    desk.wait(hours=1)
+    hidden = desk.world.post("webdev", "Hidden at once")
+    desk.world.remove(hidden)
+    fill(desk, "webdev", 300)
+    desk.crawl("webdev")
+    desk.world.approve(hidden)
+    for _ in range(8):
+        desk.wait(hours=1)
+        fill(desk, "webdev", 140)
+        desk.crawl("webdev")
+    assert hidden in stored()
+    assert desk.community("webdev").gap_count == 0
