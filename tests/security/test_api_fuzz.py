@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from standins.sitemap_site import SitemapSite
 from tests.security import nasty
+from tests.security.furnished import Ids, furnish
 from watchbook.base.testing.people import client_of
 from watchbook.core.api.shell import build_api
+from watchbook.core.jobs.actions import run_soon
 from watchbook.core.notify import actions as channels
 from watchbook.core.notify.models import Delivery
 from watchbook.core.search import saved
@@ -29,7 +31,6 @@ from watchbook.sources.sitemaps.tests.conftest import Watch
 pytestmark = pytest.mark.django_db
 
 EXAMPLES = 12
-BY_UUID = {"workspace_id", "space_id", "page_id", "job_id"}
 # The notes' own envelope says more.
 WORDS = {"code", "message", "details", "request_id"}
 WORDS_OF_NOTES = WORDS | {"retryable", "reason"}
@@ -82,7 +83,12 @@ class World:
     """Something of everything, so that operations find what they ask for."""
 
     browser: Client
-    ids: dict[str, list[str]]
+    ids: Ids
+
+    def known(self, operation: Operation, name: str) -> list[str]:
+        """Real values for a part of its path; every part that there is has some."""
+        system = operation.path.split("/")[3]
+        return self.ids[f"{system} {name}"] if f"{system} {name}" in self.ids else self.ids[name]
 
 
 @pytest.fixture
@@ -104,22 +110,22 @@ def world(alice: Any, watch: Watch, site: SitemapSite, monkeypatch: pytest.Monke
         "snapshot_id": [str(watch.monitor.current_snapshot_id)],
         "saved_id": [str(kept.pk)],
         "name": ["sitemaps.due"],
-        "run_id": ["1"],
+        "run_id": [str(run_soon("stream.clean").pk)],
+        **furnish(alice),
     }
     return World(client_of(alice), ids)
 
 
-def part(world: World, name: str) -> st.SearchStrategy[str]:
+def part(world: World, operation: Operation, name: str) -> st.SearchStrategy[str]:
     """A part of a path: something real, something like it, something else."""
-    real = st.sampled_from([*world.ids.get(name, []), STRANGER, "1", str(2**63), str(10**30), "-1"])
+    real = st.sampled_from([*world.known(operation, name), STRANGER, "1", str(2**63), str(10**30), "-1"])
     return real | nasty.texts.map(lambda text: text[:300] or "x")
 
 
 def real_path(operation: Operation, world: World) -> str:
     path = operation.path
     for name in operation.path_names:
-        # Of what the world has nothing, somebody else's is asked for.
-        path = path.replace(f"{{{name}}}", world.ids.get(name, [STRANGER if name in BY_UUID else "1"])[0])
+        path = path.replace(f"{{{name}}}", encoded(world.known(operation, name)[0]))
     return path
 
 
@@ -149,7 +155,7 @@ def test_nonsense_is_refused_in_good_order(operation: Operation, world: World, o
     def ask(data: Any) -> None:
         path = operation.path
         for name in operation.path_names:
-            path = path.replace(f"{{{name}}}", encoded(data.draw(part(world, name), label=name)))
+            path = path.replace(f"{{{name}}}", encoded(data.draw(part(world, operation, name), label=name)))
         asked = data.draw(nasty.query(operation.query_names), label="query")
         pairs = [(name, value.encode("utf-8", "surrogatepass")) for name, value in asked]
         given_body = data.draw(nasty.body(operation.properties), label="body") if operation.properties else None
