@@ -9,13 +9,9 @@ The rows are ordered by one column and then by the primary key, both in the same
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from ninja import Schema
@@ -23,12 +19,12 @@ from pydantic import ValidationInfo, field_validator
 
 from watchbook.base.text import clean_text
 from watchbook.core.api.errors import Invalid
+from watchbook.core.cursors import BadPlace, as_text, as_value, beyond, read_place, write_place
 
 M = TypeVar("M", bound=models.Model)
 
 USUAL = 50
 MOST = 200
-LONGEST_CURSOR = 1000
 
 
 class PageQuery(Schema):
@@ -68,7 +64,10 @@ def keyset(
     if getattr(rows.model._meta.get_field(field), "null", False) and not without_nulls:
         raise TypeError(f"{field} may be NULL: databases disagree where such rows stand, and pages would lose them")
     if page.cursor:
-        rows = rows.filter(_beyond(rows.model, field, key, descending, _open(page.cursor, by)))
+        try:
+            rows = rows.filter(_beyond(rows.model, field, key, descending, _open(page.cursor, by)))
+        except BadPlace:
+            raise Invalid("The cursor is not one that this list gave out.", code="bad_cursor") from None
     order = [field] if field == key else [field, key]
     found = list(rows.order_by(*(f"-{name}" if descending else name for name in order))[: page.limit + 1])
     shown = found[: page.limit]
@@ -77,54 +76,19 @@ def keyset(
 
 
 def _beyond(model: type[models.Model], field: str, key: str, descending: bool, place: list[str]) -> Q:
-    try:
-        columns: list[Any] = [model._meta.get_field(name) for name in (field, key)]
-        value, pk = (_typed(column, text) for column, text in zip(columns, place, strict=True))
-    except (ValidationError, ValueError, OverflowError):
-        raise _bad_cursor() from None
-    past = "lt" if descending else "gt"
+    value, pk = (as_value(model._meta.get_field(name), text) for name, text in zip((field, key), place, strict=True))
     if field == key:
-        return Q(**{f"{key}__{past}": pk})
-    # The first condition repeats what the second implies: planners use an index for it and not for the OR.
-    return Q(**{f"{field}__{past}e": value}) & (
-        Q(**{f"{field}__{past}": value}) | Q(**{field: value, f"{key}__{past}": pk})
-    )
-
-
-def _typed(column: Any, text: str) -> Any:
-    if not isinstance(column, models.DateTimeField):
-        return column.to_python(text)
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError("not a moment")
-    if not 1900 <= moment.year <= 2200:
-        raise ValueError("not a moment of ours")  # at the ends of the calendar a zone overflows
-    return moment.astimezone(UTC)
+        return Q(**{f"{key}__{'lt' if descending else 'gt'}": pk})
+    return beyond(field, value, key, pk, is_backwards=descending)
 
 
 def _cursor(row: models.Model, by: str, field: str) -> str:
-    place = [by, _text(getattr(row, field)), _text(row.pk)]
-    return base64.urlsafe_b64encode(json.dumps(place, ensure_ascii=False).encode()).decode().rstrip("=")
-
-
-def _text(value: Any) -> str:
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return write_place([by, as_text(getattr(row, field)), as_text(row.pk)])
 
 
 def _open(cursor: str, by: str) -> list[str]:
-    try:
-        if len(cursor) > LONGEST_CURSOR or not cursor.isascii():
-            raise ValueError("not a cursor")
-        place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, RecursionError):
-        raise _bad_cursor() from None
+    order, *place = read_place(cursor, 3)
     # A cursor of another order would silently skip rows.
-    if not isinstance(place, list) or len(place) != 3 or place[0] != by or not all(isinstance(x, str) for x in place):
-        raise _bad_cursor()
-    if any(text != clean_text(text) for text in place):
-        raise _bad_cursor()
-    return place[1:]
-
-
-def _bad_cursor() -> Invalid:
-    return Invalid("The cursor is not one that this list gave out.", code="bad_cursor")
+    if order != by:
+        raise BadPlace
+    return place

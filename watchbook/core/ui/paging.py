@@ -6,20 +6,15 @@ two; "ui/_pager.html" draws Newer and Older. The column must not be null and sho
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any, Generic, TypeVar
 
-from django.core.exceptions import ValidationError
-from django.db.models import DateTimeField, Model, Q, QuerySet
-from django.utils.dateparse import parse_datetime
+from django.db.models import Model, Q, QuerySet
+
+from watchbook.core.cursors import BadPlace, as_text, as_value, beyond, read_place, write_place
 
 Row = TypeVar("Row", bound=Model)
-LONGEST_CURSOR = 400
 
 
 @dataclass(frozen=True)
@@ -61,8 +56,7 @@ def _beyond(by: str, cursor: tuple[Any, Any], side: str) -> Q:
     value, key = cursor
     if by == "pk":
         return Q(**{f"pk__{side}": key})
-    # The first condition is implied by the second, but it is the one that every database reads from the index.
-    return Q(**{f"{by}__{side}e": value}) & (Q(**{f"{by}__{side}": value}) | Q(**{f"pk__{side}": key}))
+    return beyond(by, value, "pk", key, is_backwards=side == "lt")
 
 
 def _page(items: list[Row], by: str, *, has_newer: bool, has_older: bool) -> Page[Row]:
@@ -76,37 +70,16 @@ def _page(items: list[Row], by: str, *, has_newer: bool, has_older: bool) -> Pag
 
 
 def write_cursor(row: Model, by: str) -> str:
-    value: Any = None if by == "pk" else getattr(row, by)
-    written = value.isoformat() if hasattr(value, "isoformat") else value
-    text = json.dumps([written, str(row.pk)], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return write_place([as_text(getattr(row, by)), as_text(row.pk)])
 
 
 def read_cursor(rows: QuerySet[Any], by: str, text: object) -> tuple[Any, Any] | None:
     """What `write_cursor` wrote, checked by the types of the columns; None for anything else."""
-    if not isinstance(text, str) or not text or len(text) > LONGEST_CURSOR or not text.isascii():
+    if not isinstance(text, str) or not text:
         return None
     meta = rows.model._meta
     try:
-        value, key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        key = meta.pk.to_python(key)
-        if by != "pk":
-            value = _typed(meta.get_field(by), value)
-    except (ValueError, TypeError, binascii.Error, ValidationError, RecursionError, OverflowError):
+        value, key = read_place(text, 2)
+        return as_value(meta.pk if by == "pk" else meta.get_field(by), value), as_value(meta.pk, key)
+    except BadPlace:
         return None
-    # A number that no column can hold makes databases fail instead of finding nothing.
-    if any(isinstance(part, int) and abs(part) >= 2**63 for part in (key, value)):
-        return None
-    return value, key
-
-
-def _typed(field: Any, value: Any) -> Any:
-    if isinstance(value, str) and isinstance(field, DateTimeField):
-        moment = parse_datetime(value)
-        # At the ends of the calendar a zone overflows.
-        if moment is None or moment.tzinfo is None or not 1900 <= moment.year <= 2200:
-            raise ValueError("not a moment")
-        return moment.astimezone(UTC)
-    if value is None:
-        raise ValueError("no value")
-    return field.to_python(value)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,11 +16,14 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
 from watchbook.base import sandbox
+from watchbook.base.store.scratch import scratch
+from watchbook.base.text import clean_text
 from watchbook.base.web.errors import WebError
 from watchbook.core.api.errors import Conflict, Invalid
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.sources.sitemaps import actions
 from watchbook.sources.sitemaps.actions import WrongMonitor
+from watchbook.sources.sitemaps.finding import LONGEST_URL
 from watchbook.sources.sitemaps.jobs.looking import SiteInstead
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapSnapshot
 from watchbook.sources.sitemaps.parse import Unreadable
@@ -172,8 +173,8 @@ def one_change(request: HttpRequest, change_id: UUID) -> HttpResponse | Streamin
 def urls(request: HttpRequest, snapshot_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
     """What the sitemap listed, in the order of its URLs; the cursor is the last URL."""
     snapshot = get_object_or_404(SitemapSnapshot, pk=snapshot_id, monitor_task__in=MonitorTask.objects.of(request.user))
-    with tempfile.TemporaryDirectory(prefix="watchbook-urls-") as folder:
-        rows = (row for row in snapshot_urls(snapshot, Path(folder)) if str(row["url"]) > page.cursor)
+    with scratch("urls") as folder:
+        rows = snapshot_urls(snapshot, folder, clean_text(page.cursor)[:LONGEST_URL])
         found = list(islice(rows, page.limit + 1))
     shown = found[: page.limit]
     return {"items": shown, "next": shown[-1]["url"] if len(found) > page.limit else None}

@@ -57,23 +57,21 @@ def run_due(now: datetime | None, as_json: bool) -> None:
 @click.option("--snapshot", help="Id of a snapshot; default is the newest.")
 def export(monitor: str, snapshot: str | None) -> None:
     """Every URL of a monitor's snapshot as JSON lines."""
+    from django.core.exceptions import ValidationError  # a small command must start fast
+
+    from watchbook.base.store.scratch import scratch
     from watchbook.sources.sitemaps.models import MonitorTask, SitemapSnapshot
     from watchbook.sources.sitemaps.store.lists import snapshot_urls
 
     try:
         found = MonitorTask.objects.live().get(pk=monitor)
         wanted = SitemapSnapshot.objects.get(pk=snapshot, monitor_task=found) if snapshot else found.current_snapshot
-    except (MonitorTask.DoesNotExist, SitemapSnapshot.DoesNotExist, ValueError, TypeError) as error:
-        raise Failure("There is no such monitor or snapshot.", "unknown") from error
-    except Exception as error:
-        # An id that is not a UUID raises Django's ValidationError; anything else is not ours to word.
-        if type(error).__name__ != "ValidationError":
-            raise
+    except (MonitorTask.DoesNotExist, SitemapSnapshot.DoesNotExist, ValidationError):
         raise Failure("There is no such monitor or snapshot.", "unknown") from None
     if wanted is None:
         raise Failure("The monitor has no snapshot yet.", "no_snapshot")
-    with tempfile.TemporaryDirectory(prefix="watchbook-export-") as folder:
-        for row in snapshot_urls(wanted, Path(folder)):
+    with scratch("export") as folder:
+        for row in snapshot_urls(wanted, folder):
             click.echo(json.dumps(row, ensure_ascii=False))
 
 

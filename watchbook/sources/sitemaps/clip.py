@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils.html import format_html, format_html_join
 
 from watchbook.core.stream.clip import Clip
+from watchbook.sources.sitemaps.finding import SIGNS, Wanted, counts_text, find
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask
-from watchbook.sources.sitemaps.views.found import SIGNS, Wanted, counts_text, find
 
 KIND = "sitemap_change"
 URLS = 200

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from watchbook.core.stream import feeds
 from watchbook.core.stream.atom import Feed, Item, atom, full_address, stable_id
 from watchbook.core.stream.models import StreamFeed
+from watchbook.sources.sitemaps.finding import SIGNS, Found, counts_text, taste
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
-from watchbook.sources.sitemaps.views.found import SIGNS, Found, counts_text, taste
 
 SOURCE, CHANGED = "sitemaps", "changed"
 ENTRIES = 30

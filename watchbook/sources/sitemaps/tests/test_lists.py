@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from watchbook.core.notify.models import Delivery, NotificationChannel
+from watchbook.sources.sitemaps import finding
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
 from watchbook.sources.sitemaps.tests.desk import (
     MOST_QUERIES,
@@ -25,7 +26,6 @@ from watchbook.sources.sitemaps.tests.desk import (
     make_monitor,
     make_snapshot,
 )
-from watchbook.sources.sitemaps.views import found
 from watchbook.sources.sitemaps.views.downloads import safe_cell
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ class TestChange:
         assert "250 more are in the download" in page
 
     def test_a_search_looks_at_so_many_and_says_so(self, alice, monkeypatch):
-        monkeypatch.setattr(found, "SCANNED", 10)
+        monkeypatch.setattr(finding, "SCANNED", 10)
         record = make_change(make_monitor(alice), START, added=[f"https://www.example.com/{n:04}" for n in range(50)])
         page = get(browser(alice), "change", record.pk, q="0049").text
         assert "Only the first 200,000 were searched" in page
@@ -153,7 +153,7 @@ class TestSnapshots:
         assert get(browser(alice), "snapshots", desk[0].pk, day=day).status_code == 200
 
     def test_urls_are_paged_by_key_and_searched(self, alice, monkeypatch):
-        monkeypatch.setattr(found, "SHOWN", 3)
+        monkeypatch.setattr(finding, "SHOWN", 3)
         urls = [f"https://www.example.com/{n}" for n in range(8)]
         snapshot = make_snapshot(make_monitor(alice), START, urls)
         client = browser(alice)

@@ -17,9 +17,7 @@ from watchbook.base import clock
 from watchbook.core.notify.models import Delivery
 from watchbook.core.ui.paging import keyset
 from watchbook.sources.sitemaps.compare import Rename, pair_renames
-from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, MonitorTaskChannel
-from watchbook.sources.sitemaps.views import downloads
-from watchbook.sources.sitemaps.views.found import (
+from watchbook.sources.sitemaps.finding import (
     ADDED,
     MODIFIED,
     NOISE,
@@ -31,6 +29,8 @@ from watchbook.sources.sitemaps.views.found import (
     find,
     items_of,
 )
+from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, MonitorTaskChannel
+from watchbook.sources.sitemaps.views import downloads
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.lines import by_day, change_line, changes_of, checks_of, lines_of
 from watchbook.sources.sitemaps.views.own import own_change, own_monitor

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from django.http import StreamingHttpResponse
 from django.utils.text import slugify
 
+from watchbook.base.store.scratch import scratch
+from watchbook.sources.sitemaps.finding import ADDED, MODIFIED, NOISE, REMOVED, Item, Wanted, items_of
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapSnapshot
-from watchbook.sources.sitemaps.views.found import ADDED, MODIFIED, NOISE, REMOVED, Item, Wanted, items_of, urls_after
+from watchbook.sources.sitemaps.store.lists import snapshot_urls
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json; charset=utf-8"}
 # A cell that begins so is a formula to a spreadsheet.
@@ -50,8 +50,8 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
 
 
 def _wanted_urls(snapshot: SitemapSnapshot, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    with tempfile.TemporaryDirectory(prefix="watchbook-urls-") as folder:
-        for row in urls_after(snapshot, "", Path(folder)):
+    with scratch("urls") as folder:
+        for row in snapshot_urls(snapshot, folder):
             if wanted.matches(str(row["url"])):
                 yield row
 

@@ -9,9 +9,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
+from watchbook.sources.sitemaps.finding import taste
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
 from watchbook.sources.sitemaps.views.changes import detail
-from watchbook.sources.sitemaps.views.found import taste
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.history import History, history
 from watchbook.sources.sitemaps.views.lines import by_day, checks_of, lines_of

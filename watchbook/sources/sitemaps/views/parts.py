@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +14,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
+from watchbook.base.store.scratch import scratch
 from watchbook.sources.sitemaps.compare import LastmodFacts, count_lastmods, lastmod_honesty
 from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapPart, SitemapSnapshot
 from watchbook.sources.sitemaps.parse.records import INDEX
 from watchbook.sources.sitemaps.records import READ_WHOLE
-from watchbook.sources.sitemaps.views.found import urls_after
+from watchbook.sources.sitemaps.store.lists import snapshot_urls
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.own import own_monitor
 from watchbook.sources.sitemaps.views.words import FAILED, gather, kind_text, outcome_text
@@ -104,9 +103,9 @@ def _outcome(outcome: str, missing_since: datetime | None) -> str:
 
 
 def _honesty(monitor: MonitorTask, snapshot: SitemapSnapshot, now: datetime) -> Honesty | None:
-    with tempfile.TemporaryDirectory(prefix="watchbook-dates-") as folder:
+    with scratch("dates") as folder:
         sample = SitemapSnapshot(urls=snapshot.urls, parts=snapshot.parts[:PARTS_LOOKED_AT])
-        rows = islice(urls_after(sample, "", Path(folder)), DATES_LOOKED_AT)
+        rows = islice(snapshot_urls(sample, folder), DATES_LOOKED_AT)
         facts = count_lastmods((row["lastmod"] or "" for row in rows), now=now)
     late = ChangeRecord.objects.filter(
         monitor_task=monitor, change_type=ChangeType.CHANGED, created_at__gte=now - LOOK_BACK

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime, time
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,14 +15,15 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
+from watchbook.base.store.scratch import scratch
 from watchbook.base.text import clean_text
 from watchbook.core.ui.paging import Page, keyset
 from watchbook.sources.sitemaps import options
+from watchbook.sources.sitemaps.finding import LONGEST_URL, SCANNED, Wanted, find_urls
 from watchbook.sources.sitemaps.forms import MomentForm
 from watchbook.sources.sitemaps.models import MonitorTask, SitemapCheck, SitemapSnapshot
 from watchbook.sources.sitemaps.views import downloads
 from watchbook.sources.sitemaps.views.days import end_of
-from watchbook.sources.sitemaps.views.found import SCANNED, Wanted, find_urls
 from watchbook.sources.sitemaps.views.head import head
 from watchbook.sources.sitemaps.views.history import READ
 from watchbook.sources.sitemaps.views.own import own_monitor, own_snapshot
@@ -32,7 +31,6 @@ from watchbook.sources.sitemaps.views.words import gather, lastmod_text, outcome
 
 PER_PAGE = 30
 PARTS_SHOWN = 50
-LONGEST_CURSOR = 8192
 
 
 @dataclass(frozen=True)
@@ -100,9 +98,9 @@ def _moment(day: Any, at: time) -> datetime:
 def snapshot(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     found = own_snapshot(request, snapshot_id)
     wanted = Wanted.of({"q": request.GET.get("q", "")})
-    after = clean_text(request.GET.get("after", ""))[:LONGEST_CURSOR]
-    with tempfile.TemporaryDirectory(prefix="watchbook-urls-") as folder:
-        page = find_urls(found, wanted, after, Path(folder))
+    after = clean_text(request.GET.get("after", ""))[:LONGEST_URL]
+    with scratch("urls") as folder:
+        page = find_urls(found, wanted, after, folder)
     successor = _heads(found.monitor_task).filter(created_at__gt=found.created_at).order_by("created_at", "pk").first()
     context = {
         **head(found.monitor_task),

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from watchbook.base.store import blobs
 from watchbook.base.text import clean_text, fold
-from watchbook.sources.sitemaps.compare import union_records
 from watchbook.sources.sitemaps.models import ChangeRecord, SitemapSnapshot
-from watchbook.sources.sitemaps.parse import PartList
-from watchbook.sources.sitemaps.parse.lines import key_for
-from watchbook.sources.sitemaps.store.lists import MARKS, snapshot_lists
+from watchbook.sources.sitemaps.store.lists import change_entries, snapshot_urls
 
 ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
 KINDS = (ADDED, REMOVED, MODIFIED, NOISE)
@@ -25,6 +19,7 @@ SHOWN = 200
 # Entries that one search looks at; a longer list is searched on from there, or in its download.
 SCANNED = 200_000
 QUERY_LENGTH, QUERY_WORDS = 200, 10
+LONGEST_URL = 8192
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,7 @@ def _search(record: ChangeRecord, wanted: Wanted, limit: int) -> Found:
     shown: list[Item] = []
     matched = 0
     noisy = frozenset(record.extras.get("noisy", ()))
-    for number, (name, entry) in enumerate(_entries(record, _stored_kind(wanted.kind))):
+    for number, (name, entry) in enumerate(change_entries(record, _stored_kind(wanted.kind))):
         if number == SCANNED:
             return Found(shown, matched, is_whole=False)
         if wanted.matches(entry["url"]) and wanted.takes((item := _item(name, entry, noisy)).kind):
@@ -139,7 +134,7 @@ def taste(record: ChangeRecord, limit: int) -> Found:
 def items_of(record: ChangeRecord, kind: str = "") -> Iterator[Item]:
     """Entries in one pass; only those of the kind are opened, and noise is told from what is modified."""
     noisy = frozenset(record.extras.get("noisy", ()))
-    for name, entry in _entries(record, _stored_kind(kind)):
+    for name, entry in change_entries(record, _stored_kind(kind)):
         yield _item(name, entry, noisy)
 
 
@@ -154,19 +149,6 @@ def _item(name: str, entry: dict[str, Any], noisy: frozenset[str]) -> Item:
     return Item(name, url, None, entry.get("lastmod"))
 
 
-def _entries(record: ChangeRecord, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    manifest = record.changes.get("manifest")
-    if manifest is None:
-        for name in [kind] if kind else (ADDED, REMOVED, MODIFIED):
-            for entry in record.changes.get(name, []):
-                yield name, entry
-        return
-    for line in blobs.lines(manifest):
-        name = MARKS[chr(line[0])]
-        if not kind or name == kind:
-            yield name, json.loads(line[2:].decode())
-
-
 @dataclass(frozen=True)
 class UrlPage:
     """Rows of a snapshot in the order of their URLs; `after` is where the next page begins, empty at the end."""
@@ -179,37 +161,10 @@ class UrlPage:
 def find_urls(snapshot: SitemapSnapshot, wanted: Wanted, after: str, folder: Path) -> UrlPage:
     rows: list[dict[str, str | None]] = []
     last = after
-    for scanned, row in enumerate(urls_after(snapshot, after, folder)):
+    for scanned, row in enumerate(snapshot_urls(snapshot, folder, after)):
         if len(rows) == SHOWN or scanned == SCANNED:
             return UrlPage(rows, last, scanned)
         last = str(row["url"])
         if wanted.matches(last):
             rows.append(row)
     return UrlPage(rows, "", 0)
-
-
-def urls_after(snapshot: SitemapSnapshot, after: str, folder: Path) -> Iterator[dict[str, str | None]]:
-    """Every listed page whose URL comes after this one."""
-    key = key_for(after)
-    if isinstance(snapshot.urls, list):
-        yield from (row for row in snapshot.urls if key_for(str(row["url"])) > key)
-        return
-    lists = [
-        _After(part.name, part.sha256, part.count, part.source, key=key) for part in snapshot_lists(snapshot, folder)
-    ]
-    for record in union_records(lists):
-        yield record.as_json()
-
-
-@dataclass(frozen=True, slots=True)
-class _After(PartList):
-    """A list from a URL on: what comes before is passed over block by block, unread."""
-
-    key: bytes = b""
-
-    def blocks(self, size: int = 262_144) -> Iterator[list[bytes]]:
-        # A line goes on with a tab after its URL, and no line holds the line feed that comes next to it.
-        edge = self.key + b"\n"
-        for block in PartList.blocks(self, size):
-            if block[-1] >= edge:
-                yield block[bisect_left(block, edge) :] if block[0] < edge else block
