@@ -16,10 +16,11 @@ SHARE = 6
 
 
 def walk_share(ctx: JobContext, detailed: bool = False) -> Outcome:
-    """Those walked longest ago. Ones that were never visited have nothing to compare with yet."""
+    """Those walked longest ago. Ones that were never visited have nothing to compare with yet, and ones that refuse
+    would take the place of others day after day."""
     if not options.is_live():
         return NOTHING_TO_DO
-    rows = CommunityCache.objects.active().exclude(last_complete_at=None)
+    rows = CommunityCache.objects.active().filter(refusals_in_row=0).exclude(last_complete_at=None)
     count = -(-rows.count() // SHARE)
     chosen = list(rows.order_by(F("deep_walked_at").asc(nulls_first=True), "community_name")[:count])
     if not chosen:
