@@ -53,6 +53,8 @@ def configure() -> Celery:
     """Point the app at the broker of the settings and give it the task names of every job."""
     url = options.BROKER_URL.value
     app.conf.broker_url = url
+    if options.RESULT_BACKEND.value:
+        app.conf.update(result_backend=options.RESULT_BACKEND.value, task_ignore_result=False)
     if url.startswith("amqp"):
         app.conf.broker_transport_options = {}
     for job in registry.jobs().values():
@@ -67,7 +69,7 @@ def send_run(run_id: int, queue_name: str) -> None:
     configure().send_task(RUN_TASK, args=[run_id, MESSAGE_VERSION], queue=queue_name, retry=False)
 
 
-@app.task(name=RUN_TASK, bind=True)  # type: ignore[untyped-decorator]
+@app.task(name=RUN_TASK, bind=True, ignore_result=True)  # type: ignore[untyped-decorator]
 def run_task(_task: Task, run_id: int, version: int = MESSAGE_VERSION) -> None:
     """A hint that this run may be claimed."""
     close_old_connections()

@@ -73,15 +73,11 @@ def run_job(name: str, now: datetime | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--queues", default=",".join(registry.QUEUES), show_default=True, help="Queues to serve, comma-separated."
-)
-@click.option(
-    "--threads", type=click.IntRange(1, 64), default=None, help="Runs at once. Default: WATCHBOOK_JOB_THREADS."
-)
-def worker(queues: str, threads: int | None) -> None:
+@click.option("--queues", default=None, help="Queues to serve, comma-separated. Default: CELERY_QUEUE_NAMES.")
+@click.option("--threads", type=click.IntRange(1, 64), default=None, help="Runs at once. Default: CELERY_WORKER_COUNT.")
+def worker(queues: str | None, threads: int | None) -> None:
     """Run jobs that a Redis or RabbitMQ broker announces."""
-    wanted = [name.strip() for name in queues.split(",") if name.strip()]
+    wanted = [name.strip() for name in (queues or options.QUEUE_NAMES.value).split(",") if name.strip()]
     unknown = [name for name in wanted if name not in registry.QUEUES]
     if unknown or not wanted:
         raise click.UsageError(f"Queues are {', '.join(registry.QUEUES)}.")
@@ -94,8 +90,9 @@ def worker(queues: str, threads: int | None) -> None:
     from watchbook.core.ops.options import GRACE_SECONDS
 
     log_uncaught()
+    threads = threads or options.WORKER_COUNT.value or options.THREADS.value
     with locks.living_here():
-        sys.exit(work(wanted, threads or options.THREADS.value, grace_seconds=GRACE_SECONDS.value))
+        sys.exit(work(wanted, threads, grace_seconds=GRACE_SECONDS.value))
 
 
 @click.command()

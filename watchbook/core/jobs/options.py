@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from watchbook.base.env import Option, integer, number, switch, text
+from watchbook.core.registry import QUEUES
 
 BROKER_URL = Option(
     "CELERY_BROKER_URL", text, default="", secret=True,
     help="Redis or RabbitMQ address for Celery. Empty: jobs run inside the web process, without a broker.",
+)  # fmt: skip
+RESULT_BACKEND = Option(
+    "CELERY_RESULT_BACKEND", text, default="", secret=True,
+    help="Where Celery keeps what tasks called by name answer: the number of their run. Empty: nowhere.",
+)  # fmt: skip
+WORKER_COUNT = Option(
+    "CELERY_WORKER_COUNT", integer, default=0, minimum=0, maximum=64,
+    help="How many jobs a worker runs at once. 0: as many as WATCHBOOK_JOB_THREADS says.",
+)  # fmt: skip
+QUEUE_NAMES = Option(
+    "CELERY_QUEUE_NAMES", text, default=",".join(QUEUES), help="Queues that a worker serves, comma-separated."
 )  # fmt: skip
 JOBS = Option(
     "WATCHBOOK_JOBS", switch, default=True,

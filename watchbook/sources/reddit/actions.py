@@ -1,7 +1,7 @@
 """What people and programs do with communities and posts: the one door for pages, API and command line.
 
 Reading: `communities`, `community`, `posts`, `post`, `versions`, `newest`, `hours`, `days`.
-Changing (operators): `load_pool`, `set_active`, `set_wish`, `visit_soon`, `erase_posts`.
+Changing (operators): `load_pool`, `load_entries`, `set_active`, `set_wish`, `visit_soon`, `crawl_soon`, `erase_posts`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
+from watchbook.base.text import cut
 from watchbook.core.accounts import audit
 from watchbook.core.jobs import queue
+from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.search.find import bounded
 from watchbook.sources.reddit.jobs.incremental import full_name
@@ -31,12 +34,16 @@ from watchbook.sources.reddit.models import (
     PostSpan,
     Wish,
 )
+from watchbook.sources.reddit.models.communities import FOLDED
 from watchbook.sources.reddit.models.posts import SOURCE
-from watchbook.sources.reddit.pool import read_pool
+from watchbook.sources.reddit.pool import PoolEntry, read_pool
 from watchbook.sources.reddit.store import communities as rows
 from watchbook.sources.reddit.store.blanking import blank_posts
 from watchbook.sources.reddit.store.reading import read_posts
 
+CRAWL, VISIT = "reddit.incremental", "reddit.community"
+# A program that edits its post at every visit is cut here.
+MOST_VERSIONS = 500
 OVERDUE_AFTER = timedelta(hours=1)
 
 
@@ -62,6 +69,7 @@ class PostFilter:
     words: str = ""
     since: datetime | None = None
     least_score: int | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def communities(*, words: str = "", tier: str = "", state: str = "") -> QuerySet
     """All communities; `state` is active, inactive, gap or overdue. Order them as the page wants."""
     found = CommunityCache.objects.all()
     if words:
-        found = found.filter(community_name__icontains=words)
+        found = found.alias(folded=FOLDED).filter(folded__contains=words.lower())
     if tier:
         found = found.filter(quality_tier=tier)
     wanted = {
@@ -120,9 +128,11 @@ def posts(wanted: PostFilter = PostFilter()) -> QuerySet[PostRaw]:  # noqa: B008
     if wanted.author:
         found = found.filter(author=wanted.author)
     if wanted.words:
-        found = found.filter(title__icontains=wanted.words)
+        found = found.alias(folded=Lower("title")).filter(folded__contains=wanted.words.lower())
     if since := bounded(wanted.since):
         found = found.filter(created_at__gte=since)
+    if until := bounded(wanted.until):
+        found = found.filter(created_at__lt=until)
     if wanted.least_score is not None:
         found = found.filter(score__gte=wanted.least_score)
     return found.filter(_STATES[wanted.state]) if wanted.state in _STATES else found
@@ -144,8 +154,9 @@ def post(post_id: str) -> PostRaw:
 
 
 def versions(post_id: str) -> list[Version]:
-    """Every span, oldest first: a text that came back is there again. Two queries."""
-    spans = list(PostSpan.objects.filter(source_post_id=post_id).select_related("post").order_by("version"))
+    """Every span, oldest first: a text that came back is there again. Of a post without end the newest."""
+    known = PostSpan.objects.filter(source_post_id=post_id).select_related("post")
+    spans = list(known.order_by("-version")[:MOST_VERSIONS])[::-1]
     seen: set[int] = set()
     found = []
     for span in spans:
@@ -178,10 +189,14 @@ def days(count: int = 30) -> list[CrawlDay]:
     return list(CrawlDay.objects.order_by("-metric_date")[:count])[::-1]
 
 
-@transaction.atomic
 def load_pool(path: Path, *, actor: Any = None) -> dict[str, int]:
+    return load_entries(read_pool(path), path.name, actor=actor)
+
+
+@transaction.atomic
+def load_entries(entries: Sequence[PoolEntry], file_name: str, *, actor: Any = None) -> dict[str, int]:
     """Add and change communities by name; none is removed. Gives added, updated, total."""
-    entries, now = read_pool(path), clock.now()
+    now = clock.now()
     known = {row.name.lower(): row for row in CommunityPool.objects.all()}
     made = []
     for entry in entries:
@@ -196,7 +211,7 @@ def load_pool(path: Path, *, actor: Any = None) -> dict[str, int]:
     rows.put_pool(made)
     rows.sync_pool(now)
     added = sum(entry.name.lower() not in known for entry in entries)
-    audit.record("reddit.pool_loaded", actor=actor, subject=path.name, added=added, entries=len(entries))
+    audit.record("reddit.pool_loaded", actor=actor, subject=cut(file_name, 200), added=added, entries=len(entries))
     return {"added": added, "updated": len(entries) - added, "total": CommunityPool.objects.count()}
 
 
@@ -217,24 +232,33 @@ def set_active(name: str, is_active: bool, *, actor: Any = None) -> CommunityCac
 
 
 @transaction.atomic
-def set_wish(name: str, wish: str) -> CommunityCache:
+def set_wish(name: str, wish: str, *, actor: Any = None) -> CommunityCache:
     """The operator's wish: high, medium or low."""
     if wish not in Wish.values:
         raise WrongValue("tier", _("Choose high, medium or low."))
     row = community(name)
     CommunityPool.objects.filter(name=row.community_name).update(tier=wish, updated_at=clock.now())
     rows.apply_assignments(rows.calculate_assignments(), clock.now())
+    audit.record("reddit.wished", actor=actor, subject=row.community_name, tier=wish)
     return community(name)
+
+
+def crawl_soon(*, requested_by: Any = None) -> JobRun | None:
+    """A run that visits whatever is due; None when somebody has asked for one already."""
+    asked = JobRun.objects.live().filter(name=CRAWL).exclude(key__startswith=f"{CRAWL}@")
+    if asked.exists():
+        return None
+    return queue.enqueue(CRAWL, {}, exclusive=exclusive_name(CRAWL), requested_by=requested_by)
 
 
 def visit_soon(name: str, *, requested_by: Any = None) -> JobRun | None:
     """A run that visits this community now, due or not; None when one is waiting already."""
     row = community(name)
-    waiting = JobRun.objects.live().filter(name="reddit.community", exclusive=f"reddit:{row.community_name}").exists()
+    waiting = JobRun.objects.live().filter(name=VISIT, exclusive=f"reddit:{row.community_name}").exists()
     if waiting:
         return None
     args = {"community": row.community_name}
-    return queue.enqueue("reddit.community", args, exclusive=f"reddit:{row.community_name}", requested_by=requested_by)
+    return queue.enqueue(VISIT, args, exclusive=f"reddit:{row.community_name}", requested_by=requested_by)
 
 
 @transaction.atomic

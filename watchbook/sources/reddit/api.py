@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
+from pydantic import Field
 
-from watchbook.core.api.errors import Invalid, NotAllowed, NotFound
+from watchbook.core.api.errors import Invalid, NotFound
+from watchbook.core.api.gate import staff
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.sources.reddit import actions, shapes
 
 router = Router()
 
 
+# Longer than what anybody looks for; a database refuses a pattern of many thousand characters.
+Words = Annotated[str, Field(max_length=200)]
+
+
 class CommunitiesQuery(PageQuery):
-    q: str = ""
-    tier: str = ""
-    state: str = ""
+    q: Words = ""
+    tier: Literal["", "tier1", "tier2", "tier3"] = ""
+    state: Literal["", "active", "inactive", "gap", "overdue"] = ""
 
 
 class PostsQuery(PageQuery):
-    community: str = ""
-    author: str = ""
-    state: str = ""
-    q: str = ""
+    community: Words = ""
+    author: Words = ""
+    state: Literal["", "live", "removed", "deleted", "edited"] = ""
+    q: Words = ""
     since: datetime | None = None
     least_score: int | None = None
 
@@ -55,15 +61,13 @@ def community(request: HttpRequest, name: str) -> dict[str, Any]:
     return {**shapes.community_out(row), "posts": actions.newest(row.community_name)}
 
 
-@router.patch("/communities/{path:name}")
+@router.patch("/communities/{path:name}", auth=staff)
 def change(request: HttpRequest, name: str, body: CommunityPatch) -> dict[str, Any]:
     """Operators: the wished tier (high, medium, low), and whether it is watched at all."""
-    if not getattr(request.user, "is_staff", False):
-        raise NotAllowed
     row = _found(name)
     try:
         if body.tier is not None:
-            row = actions.set_wish(row.community_name, body.tier)
+            row = actions.set_wish(row.community_name, body.tier, actor=request.user)
         if body.is_active is not None:
             row = actions.set_active(row.community_name, body.is_active, actor=request.user)
     except actions.WrongValue as error:
@@ -85,7 +89,8 @@ def versions(request: HttpRequest, source_post_id: str) -> dict[str, Any]:
         current = actions.post(source_post_id)
     except actions.Unknown:
         raise NotFound from None
-    return {"post": shapes.post_out(current), "items": [asdict(one) for one in actions.versions(source_post_id)]}
+    items = [asdict(one) for one in actions.versions(source_post_id)]
+    return {"post": shapes.post_out(current), "items": items, "next": None}
 
 
 @router.get("/metrics")

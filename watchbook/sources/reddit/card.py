@@ -31,10 +31,13 @@ def card(request: HttpRequest) -> Card:
     now = clock.now()
     state = _state(now)
     if not state["total"]:
+        is_operator = getattr(request.user, "is_staff", False)
         return Card(
             title="Reddit",
             url=places.HOME,
-            hint=_("No communities yet. Load a pool with watchbook reddit load-pool."),
+            hint=_("No communities yet. An operator loads a pool."),
+            action_title=_("Load a pool") if is_operator else "",
+            action_url=places.POOL if is_operator else "",
         )
     number = PostRaw.objects.filter(first_seen_at__gte=now - timedelta(days=1), version=1).count()
     return Card(

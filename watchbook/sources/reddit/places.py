@@ -4,6 +4,7 @@ from __future__ import annotations
 
 HOME = "/reddit/"
 METRICS = "/reddit/metrics/"
+POOL = "/reddit/pool/"
 
 
 def post_path(post_id: str) -> str:

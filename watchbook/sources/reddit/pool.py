@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 SAMPLE = Path(__file__).parent / "data" / "community_expansion_200.json"
 LARGEST_BYTES = 20_000_000
 MOST = 20_000
@@ -32,29 +34,34 @@ class PoolEntry:
 
 
 def read_pool(path: Path) -> list[PoolEntry]:
-    """The entries of a file; of a name that is there twice the last counts, whatever its capitals."""
+    """The entries of a file."""
     if path.stat().st_size > LARGEST_BYTES:
-        raise WrongPool("The file is larger than any pool.")
+        raise WrongPool(_("The file is larger than any pool."))
+    return read_entries(path.read_bytes(), path.name)
+
+
+def read_entries(data: bytes, name: str) -> list[PoolEntry]:
+    """What a file of this name holds; of a community that is there twice the last counts, whatever its capitals."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongPool("The file is not UTF-8.") from None
-    rows = _csv_rows(text) if path.suffix.lower() == ".csv" else _json_rows(text)
+        raise WrongPool(_("The file is not UTF-8.")) from None
+    rows = _csv_rows(text) if name.lower().endswith(".csv") else _json_rows(text)
     entries: dict[str, PoolEntry] = {}
     for number, row in enumerate(rows, 1):
         entry = _entry(row, number)
         entries[entry.name.lower()] = entry
         if len(entries) > MOST:
-            raise WrongPool(f"A pool has at most {MOST} communities.")
+            raise WrongPool(_("A pool has at most %(n)s communities.") % {"n": MOST})
     if not entries:
-        raise WrongPool("The file names no community.")
+        raise WrongPool(_("The file names no community."))
     return list(entries.values())
 
 
 def _csv_rows(text: str) -> Iterator[Mapping[str, Any]]:
     reader = csv.DictReader(io.StringIO(text))
     if "name" not in (reader.fieldnames or ()):
-        raise WrongPool("The first line must name the columns, and one of them is name.")
+        raise WrongPool(_("The first line must name the columns, and one of them is name."))
     for row in reader:
         categories = [part.strip() for part in (row.get("categories") or "").split(";") if part.strip()]
         yield {**{key: value for key, value in row.items() if key and value}, "categories": categories}
@@ -65,11 +72,11 @@ def _json_rows(text: str) -> Iterator[Mapping[str, Any]]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise WrongPool("The file is not JSON.") from None
+        raise WrongPool(_("The file is not JSON.")) from None
     if isinstance(data, dict):
         data = data.get("communities") or data.get("seed_communities")
     if not isinstance(data, list):
-        raise WrongPool("The file holds no list of communities.")
+        raise WrongPool(_("The file holds no list of communities."))
     for row in data:
         yield row if isinstance(row, dict) else {"name": row}
 
@@ -77,13 +84,17 @@ def _json_rows(text: str) -> Iterator[Mapping[str, Any]]:
 def _entry(row: Mapping[str, Any], number: int) -> PoolEntry:
     name = NAME.fullmatch(str(row.get("name", "")).strip())
     if name is None:
-        raise WrongPool(f"Entry {number}: {str(row.get('name', ''))[:60]!r} is not the name of a community.")
+        shown = repr(str(row.get("name", ""))[:60])
+        raise WrongPool(_("Entry %(n)s: %(name)s is not the name of a community.") % {"n": number, "name": shown})
     tier = str(row.get("tier") or "medium").strip().lower()
     if tier not in TIERS:
-        raise WrongPool(f"Entry {number}: tier is {tier[:20]!r}, expected high, medium or low.")
+        shown = repr(tier[:20])
+        raise WrongPool(
+            _("Entry %(n)s: tier is %(tier)s, expected high, medium or low.") % {"n": number, "tier": shown}
+        )
     categories = row.get("categories") or []
     if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
-        raise WrongPool(f"Entry {number}: categories is a list of words.")
+        raise WrongPool(_("Entry %(n)s: categories is a list of words.") % {"n": number})
     return PoolEntry(
         f"r/{name[1]}",
         tier,
@@ -99,7 +110,7 @@ def _score(row: Mapping[str, Any], number: int) -> float:
     except (TypeError, ValueError):
         score = float("nan")
     if not -1e6 < score < 1e6:
-        raise WrongPool(f"Entry {number}: quality_score is not a number.")
+        raise WrongPool(_("Entry %(n)s: quality_score is not a number.") % {"n": number})
     return score
 
 
@@ -112,4 +123,5 @@ def _switch(row: Mapping[str, Any], number: int) -> bool:
         return True
     if word in {"false", "0", "no", "off"}:
         return False
-    raise WrongPool(f"Entry {number}: is_active is {word[:20]!r}, expected true or false.")
+    shown = repr(word[:20])
+    raise WrongPool(_("Entry %(n)s: is_active is %(word)s, expected true or false.") % {"n": number, "word": shown})

@@ -141,6 +141,7 @@ SOURCE = Source(
     title="Reddit",
     icon="community",
     order=30,
+    home_url="reddit:communities",
     jobs=(*CRAWLING, *WATCHING, *KEEPING),
     search_kinds=(SearchKind("reddit_post", "Reddit posts"),),
     stream_kinds=(
@@ -155,6 +156,8 @@ SOURCE = Source(
         ("reddit.blanked", "Texts of deleted posts blanked"),
         ("reddit.pool_loaded", "Community pool loaded"),
         ("reddit.switched", "Community switched on or off"),
+        ("reddit.wished", "Wish for a community changed"),
     ),
+    card=f"{ROOM}.card:card",
     clip=f"{ROOM}.clip:clip",
 )

@@ -246,6 +246,8 @@ def test_worker_refuses_unknown_queues_and_no_broker(monkeypatch):
     refused = CliRunner().invoke(cli.worker, [])
     assert refused.exit_code == 1
     assert "CELERY_BROKER_URL" in refused.output
+    monkeypatch.setenv("CELERY_QUEUE_NAMES", "crawler_queue,no_queue")
+    assert CliRunner().invoke(cli.worker, []).exit_code == 2
 
 
 def test_what_a_process_still_holds_is_handed_back_and_fenced_off():

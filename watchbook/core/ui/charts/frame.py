@@ -57,7 +57,7 @@ def make_frame(
     steps = round_steps(low, high, wanted=3 if size == "s" else 4)
     labels = [axis_text(step) for step in steps]
     left = max(len(label) for label in labels) * CHARACTER + 12
-    right = width - (max(text_width(end) for end in ends) + 10 if any(ends) else 6)
+    right = width - (max(text_width(end) for end in ends) + 16 if any(ends) else 6)
     top = HEAD + (12 if unit else 0)
     return Frame(
         size, width, height + below, left, right, Scale(steps[0], steps[-1], top, height - FOOT), tuple(steps), unit

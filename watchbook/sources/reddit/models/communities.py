@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.base import clock
@@ -12,6 +13,8 @@ from watchbook.base import clock
 NAME_LENGTH = 100
 # A slot and a due time that were made a moment apart must not wait a whole slot for each other.
 TICK_SLACK = timedelta(seconds=60)
+# Where a database compares bytes, `iexact` and `icontains` find too little.
+FOLDED = Lower("community_name")
 
 
 class Wish(models.TextChoices):
@@ -82,7 +85,7 @@ class CommunityCacheQuerySet(models.QuerySet["CommunityCache"]):
 
     def named(self, name: str) -> CommunityCache | None:
         """Reddit does not tell upper and lower case apart."""
-        return self.filter(community_name__iexact=name).first()
+        return self.filter(community_name=name).first() or self.alias(folded=FOLDED).filter(folded=name.lower()).first()
 
 
 class CommunityCache(models.Model):

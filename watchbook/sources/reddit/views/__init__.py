@@ -1,0 +1,1 @@
+"""The pages: communities, posts, metrics, the pool."""
