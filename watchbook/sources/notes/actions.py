@@ -191,6 +191,14 @@ def _cookie_values(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def change_cookie(name: str, *, user: Any = None, **values: Any) -> Cookie:
+    """Another priority, daily limit or user agent. The cookie itself, its state and its counts stay."""
+    row = find_cookie(name)
+    cookies.change(row, _cookie_values(values), clock.now())
+    audit.record("notes.cookie_changed", actor=user, subject=name)
+    return find_cookie(name)
+
+
 def find_cookie(name: str) -> Cookie:
     row = Cookie.objects.filter(cookie_name=name).first()
     if row is None:
@@ -251,8 +259,8 @@ def close_breaker(platform: str = DEFAULT_PLATFORM, *, user: Any = None) -> bool
     return was_open
 
 
-def try_again(note_ids: Iterable[str]) -> int:
-    """Failed candidates wait again with a clean count."""
+def try_again(note_ids: Iterable[str] | None = None) -> int:
+    """Failed candidates wait again with a clean count; without ids all of them."""
     return candidates.try_again(note_ids, clock.now())
 
 
@@ -268,6 +276,12 @@ def forget_author(author_id: str, *, user: Any = None) -> int:
     if gone:
         audit.record("notes.author_forgotten", actor=user, subject=author_id, notes=gone)
     return gone
+
+
+def search_soon(keyword: Keyword, user: Any = None) -> JobRun:
+    """Search this word at the next step of the queue, whenever its turn would have been."""
+    set_keyword_active(keyword, True)
+    return job_actions.run_soon("notes.search", user=user)
 
 
 def collect_soon(user: Any = None) -> JobRun:

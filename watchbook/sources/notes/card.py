@@ -19,6 +19,7 @@ from watchbook.core.ui.badges import Badge
 from watchbook.core.ui.cards import Card, Fact
 from watchbook.core.ui.charts.record import Value
 from watchbook.core.ui.templatetags.ui import when
+from watchbook.sources.notes import vault
 from watchbook.sources.notes.models import Candidate, CandidateStatus, Cookie, Execution, Note
 
 DAYS = 14
@@ -33,8 +34,7 @@ def card(request: HttpRequest) -> Card:
             title=title,
             url=URL,
             hint=_("Nothing collected yet. Add a cookie and a keyword, and switch an adapter on."),
-            action_title=_("Add a cookie"),
-            action_url=COOKIES_URL,
+            **_first_step(request),
         )
     days = _days()
     return Card(
@@ -54,6 +54,13 @@ def card(request: HttpRequest) -> Card:
     )
 
 
+def _first_step(request: HttpRequest) -> dict[str, Any]:
+    """The pool is for operators; to others its button would be a closed door."""
+    if not getattr(getattr(request, "user", None), "is_staff", False):
+        return {}
+    return {"action_title": _("Add a cookie"), "action_url": COOKIES_URL}
+
+
 def _state() -> dict[str, Any]:
     """Four queries, however much there is."""
     now = clock.now()
@@ -63,7 +70,8 @@ def _state() -> dict[str, Any]:
     waiting = Candidate.objects.aggregate(
         candidates=Count("pk"), pending=Count("pk", filter=Q(status=CandidateStatus.PENDING))
     )
-    cookies = {"all": Cookie.objects.count(), "active": Cookie.objects.usable(now).count()}
+    active = 0 if vault.why_closed() else Cookie.objects.usable(now).count()
+    cookies = {"all": Cookie.objects.count(), "active": active}
     return {**notes, **waiting, **cookies, "last_at": Execution.objects.aggregate(at=Max("started_at"))["at"]}
 
 

@@ -154,6 +154,8 @@ class Candidate(models.Model):
     lock_fence = models.BigIntegerField(null=True, default=None)
     # Names one claim: what a conditional UPDATE of many rows has taken is found again by it.
     claim_token = models.CharField(max_length=32, null=True, default=None)
+    # The execution that claimed it last, kept after the lock is gone: what an execution did is found by it.
+    claimed_by = models.CharField(max_length=100, blank=True, default="")
     # Sealed by the house key: short-lived, belongs to this note, and newest wins. Never an identity.
     xsec_token = models.TextField(blank=True, default="")
     xsec_source = models.CharField(max_length=40, blank=True, default="")
@@ -175,6 +177,7 @@ class Candidate(models.Model):
             models.Index(fields=["status", "locked_at"], name="tbl_candidate_locks"),
             models.Index(fields=["claim_token"], name="tbl_candidate_claim"),
             models.Index(fields=["-created_at", "id"], name="tbl_candidate_new"),
+            models.Index(fields=["claimed_by", "id"], name="tbl_candidate_of"),
         ]
 
     def __str__(self) -> str:

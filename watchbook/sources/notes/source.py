@@ -12,6 +12,7 @@ SOURCE = Source(
     title="Notes",
     icon="note",
     order=40,
+    home_url="notes:candidates",
     jobs=(
         Job(
             name="notes.collect",
@@ -58,6 +59,7 @@ SOURCE = Source(
         ("notes.author_forgotten", "Notes of an author forgotten"),
         ("notes.breaker_closed", "Breaker closed by hand"),
         ("notes.cookie_added", "Cookie added"),
+        ("notes.cookie_changed", "Limits of a cookie changed"),
         ("notes.cookie_disabled", "Cookie disabled"),
         ("notes.cookie_enabled", "Cookie enabled"),
         ("notes.cookie_probed", "Cookie tried"),
@@ -66,5 +68,6 @@ SOURCE = Source(
         ("notes.keys_rotated", "Cookie keys rotated"),
         ("notes.note_forgotten", "Note forgotten"),
     ),
+    card=f"{ROOM}.card:card",
     clip=f"{ROOM}.clip:clip",
 )

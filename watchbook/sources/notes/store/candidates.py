@@ -104,6 +104,7 @@ def claim(holder: Holder, batch_size: int, now: datetime) -> list[Candidate]:
             processing_lock=holder.execution_id,
             lock_fence=holder.fence,
             claim_token=token,
+            claimed_by=holder.execution_id,
             locked_at=now,
             updated_at=now,
             exec_meta={"request_id": request_id.current(), "execution_id": holder.execution_id, "fence": holder.fence},
@@ -170,11 +171,12 @@ def recover(now: datetime) -> Recovered:
     return Recovered(timed_out, returned, failed)
 
 
-def try_again(note_ids: Iterable[str], now: datetime) -> int:
-    """Failed candidates wait again with a clean count: what a person asks for."""
-    return Candidate.objects.filter(note_id__in=list(note_ids), status=CandidateStatus.FAILED).update(
-        **UNLOCKED, status=CandidateStatus.PENDING, retry_count=0, queued_at=now, updated_at=now
-    )
+def try_again(note_ids: Iterable[str] | None, now: datetime) -> int:
+    """Failed candidates wait again with a clean count: what a person asks for. None: all that failed."""
+    failed = Candidate.objects.filter(status=CandidateStatus.FAILED)
+    if note_ids is not None:
+        failed = failed.filter(note_id__in=list(note_ids))
+    return failed.update(**UNLOCKED, status=CandidateStatus.PENDING, retry_count=0, queued_at=now, updated_at=now)
 
 
 def _count(holder: Holder, **figures: int) -> None:

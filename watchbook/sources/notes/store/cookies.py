@@ -50,6 +50,10 @@ def reset(cookie: Cookie, now: datetime) -> None:
     Cookie.objects.filter(pk=cookie.pk).update(**CLEAN, updated_at=now, cooling_round=F("cooling_round") + 1)
 
 
+def change(cookie: Cookie, values: dict[str, Any], now: datetime) -> None:
+    Cookie.objects.filter(pk=cookie.pk).update(**values, updated_at=now)
+
+
 def switch(cookie: Cookie, *, on: bool, now: datetime) -> None:
     Cookie.objects.filter(pk=cookie.pk).update(disabled_at=None if on else now, updated_at=now)
 

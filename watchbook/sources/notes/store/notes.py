@@ -13,6 +13,7 @@ from watchbook.base.crash import crash_point
 from watchbook.base.logs import request_id
 from watchbook.base.text import clean_text, cut
 from watchbook.core.search import index
+from watchbook.core.stream.models import StreamEntry
 from watchbook.core.stream.record import Entry, record
 from watchbook.sources.notes.errors import LockLost, Trouble
 from watchbook.sources.notes.models import Candidate, CandidateStatus, Execution, Note
@@ -124,14 +125,17 @@ def _entry(row: Note) -> Entry:
 
 def forget_note(note_id: str) -> bool:
     """Delete one note and everything found by it; the candidate stays, so that it is not collected again."""
-    with transaction.atomic():
-        index.remove(KIND, [note_id])
-        return bool(Note.objects.filter(note_id=note_id).delete()[0])
+    return bool(_forget([note_id]))
 
 
 def forget_author(author_id: str) -> int:
     """Delete every note of one author, by the id as it is kept."""
-    ids = list(Note.objects.filter(author_id=author_id).values_list("note_id", flat=True))
+    return _forget(list(Note.objects.filter(author_id=author_id).values_list("note_id", flat=True)))
+
+
+def _forget(ids: list[str]) -> int:
     with transaction.atomic():
         index.remove(KIND, ids)
+        StreamEntry.objects.filter(source=SOURCE, object_kind=KIND, object_id__in=ids).delete()
+        Candidate.objects.filter(note_id__in=ids).update(title="")
         return Note.objects.filter(note_id__in=ids).delete()[0]

@@ -1,0 +1,409 @@
+"""Candidates, notes, keywords, executions and alerts as people see them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from watchbook.base import clock
+from watchbook.core.alerts.models import Alert
+from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.runner import run_now
+from watchbook.core.search.models import SearchDocument
+from watchbook.core.stream.models import StreamEntry
+from watchbook.sources.notes import actions
+from watchbook.sources.notes.jobs.collect import collect
+from watchbook.sources.notes.models import Candidate, Execution, Keyword, Note
+from watchbook.sources.notes.tests.desk import START, add_candidates, commit, held, holder, note_id, offer, states
+
+pytestmark = pytest.mark.django_db
+
+# A head with its tabs and its work, and the list itself; the same for one row and for thirty.
+MOST_QUERIES = 16
+GONE = {"code": "NOT_FOUND", "message": "gone", "reason": "note_gone", "retryable": False}
+
+
+def browser(person, language="en"):
+    client = Client(headers={"Accept-Language": language})
+    client.force_login(person)
+    return client
+
+
+def get(client, name, *args, **query):
+    return client.get(reverse(f"notes:{name}", args=args), query)
+
+
+def post(client, name, *args, **values):
+    return client.post(reverse(f"notes:{name}", args=args), values, follow=True)
+
+
+def said(answer):
+    return [str(message) for message in answer.context["messages"]]
+
+
+@pytest.fixture
+def reader(alice):
+    return browser(alice)
+
+
+@pytest.fixture
+def chief(operator):
+    return browser(operator)
+
+
+def collect_by_hand(count=1, **result):
+    """So many notes through one execution that has ended."""
+    ids = add_candidates(count)
+    mine = holder()
+    for one in [record["note_id"] for record in actions.claim({**held(mine), "batch_size": 100})["records"]]:
+        actions.commit({**held(mine), "note_id": one, "result": {"title": f"Lantern {one[-2:]}", **result}})
+    actions.release({**held(mine), "status": "completed"})
+    return ids
+
+
+def fail_one(error=GONE):
+    [one] = add_candidates(1)
+    mine = holder()
+    actions.claim(held(mine))
+    actions.fail({**held(mine), "note_id": one, "error": error})
+    actions.release({**held(mine), "status": "completed"})
+    return one
+
+
+class TestAddresses:
+    def test_those_that_stream_search_and_alerts_name_answer(self, chief):
+        [one] = collect_by_hand()
+        for path in ("/notes/", f"/notes/note/{one}/", "/notes/cookies/", "/notes/executions/"):
+            assert chief.get(path).status_code == 200, path
+
+    def test_members_read_and_do_nothing(self, reader):
+        [one] = collect_by_hand()
+        execution = Execution.objects.get().execution_id
+        for path in ("", "notes/", f"note/{one}/", "keywords/", "executions/", f"executions/{execution}/", "alerts/"):
+            answer = reader.get(f"/notes/{path}")
+            assert answer.status_code == 200, path
+            assert b'method="post" action="/notes/' not in answer.content, path
+            assert b"/notes/cookies/" not in answer.content, path
+        for path in ("cookies/", f"note/{one}/forget/"):
+            assert reader.get(f"/notes/{path}").status_code == 403
+        for path in ("candidates/add/", "candidates/again/", "collect/", "keywords/add/", f"note/{one}/forget/"):
+            assert reader.post(f"/notes/{path}").status_code == 403, path
+        assert Note.objects.count() == 1
+
+    @pytest.mark.parametrize("path", ["note/%00/", "note/no such/", f"executions/{'x' * 200}/", "executions/%00/",
+                                      "keywords/99999999999999999999/on/", "cookies/99999999999999999999/",
+                                      "keywords/1/nonsense/", "cookies/1/nonsense/"])  # fmt: skip
+    def test_what_is_not_there_is_not_found(self, chief, path):
+        assert chief.get(f"/notes/{path}").status_code in {404, 405}
+        assert chief.post(f"/notes/{path}").status_code in {404, 405}
+
+    def test_empty_desk_says_what_to_do_next(self, reader, chief):
+        for name, words in (
+            ("candidates", "No candidate yet"), ("notes", "No note yet"), ("keywords", "No keyword yet"),
+            ("executions", "No execution yet"), ("alerts", "No past alerts"),
+        ):  # fmt: skip
+            for person in (reader, chief):
+                assert words in get(person, name).content.decode(), name
+        assert "The pool is empty" in get(chief, "cookies").content.decode()
+
+    def test_home_card_leads_only_where_one_may_go(self, reader, chief):
+        assert b'href="/notes/cookies/"' not in reader.get("/").content
+        assert b'href="/notes/cookies/"' in chief.get("/").content
+        assert b'href="/notes/"' in reader.get("/").content
+
+
+class TestCandidates:
+    def test_states_are_counted_and_choose(self, reader):
+        gone = fail_one()
+        add_candidates(4)
+        answer = get(reader, "candidates")
+        assert [(str(chip.badge.text), chip.count) for chip in answer.context["chips"]] == [
+            ("Pending", 3), ("Processing", 0), ("Collected", 0), ("Failed", 1),
+        ]  # fmt: skip
+        (line,) = get(reader, "candidates", status="failed").context["lines"]
+        assert (line.row.note_id, line.trouble) == (gone, "The note does not exist or is not public.")
+        assert len(get(reader, "candidates", status="pending").context["lines"]) == 3
+
+    def test_reasons_are_in_the_readers_language(self, alice):
+        fail_one()
+        assert "笔记不存在" in get(browser(alice, "zh-hans"), "candidates", status="failed").content.decode()
+
+    def test_words_ids_keywords_and_days_narrow(self, reader):
+        with clock.set_to(START):
+            add_candidates(2, source_keyword="灯会", title="Lantern walk")
+        with clock.set_to(START + timedelta(days=3)):
+            actions.add_candidates({"items": [{"note_id": note_id(9), "title": "Kettle"}]})
+
+        def found(**query):
+            return len(get(reader, "candidates", **query).context["lines"])
+
+        assert [found(q="lantern"), found(q="kettle"), found(q=note_id(1)), found(q="nobody")] == [2, 1, 1, 0]
+        assert [found(keyword="灯会"), found(keyword="other")] == [2, 0]
+        assert [found(since="2026-03-04"), found(until="2026-03-04")] == [1, 2]
+        assert found(since="2026-03-02", until="2026-03-05") == 3
+
+    @pytest.mark.parametrize("query", [
+        {"q": "a\x00b"}, {"keyword": "\x00"}, {"since": "yesterday"}, {"since": "0001-01-01"}, {"until": "9999-12-31"},
+        {"until": "2026-02-31"}, {"status": "nonsense"}, {"older": "x" * 5000}, {"newer": "WzEsMl0"}, {"q": "%" * 300},
+        {"since": "9" * 5000}, {"author": "\x00"}, {"kind": "\x00"}, {"older": "\x00"},
+        {"status": ["pending", "failed"]},
+    ])  # fmt: skip
+    @pytest.mark.parametrize("name", ["candidates", "notes", "keywords", "executions", "alerts"])
+    def test_what_cannot_be_read_breaks_no_list(self, reader, name, query):
+        collect_by_hand()
+        assert get(reader, name, **query).status_code == 200
+
+    @pytest.mark.parametrize("query", [{"since": "yesterday"}, {"until": "9999-12-31"}, {"status": "nonsense"}])
+    def test_a_filter_that_was_left_out_is_named(self, reader, query):
+        add_candidates(1)
+        answer = get(reader, "candidates", **query)
+        assert b"A filter could not be read and was left out" in answer.content
+        assert len(answer.context["lines"]) == 1
+
+    @pytest.mark.parametrize("query", [{}, {"status": "pending"}])
+    def test_every_candidate_is_on_one_page_and_one_only(self, reader, query):
+        add_candidates(70)
+        seen, place = [], {}
+        for _ in range(3):
+            answer = get(reader, "candidates", **query, **place)
+            seen += [line.row.note_id for line in answer.context["lines"]]
+            place = {"older": answer.context["page"].older}
+        assert len(seen) == 70
+        assert len(set(seen)) == 70
+
+    def test_adding_by_hand_takes_addresses_and_ids(self, chief):
+        url = f"https://www.example.com/explore/{note_id(1)}?xsec_token=AB12&xsec_source=pc_search"
+        answer = post(chief, "add_candidates", lines=f"{url}\n\n{note_id(2)}\n{note_id(2)}")
+        assert said(answer) == ["2 candidates are added."]
+        kept = Candidate.objects.get(note_id=note_id(1))
+        assert kept.note_url == f"https://www.example.com/explore/{note_id(1)}"
+        assert "AB12" not in kept.xsec_token
+        assert said(post(chief, "add_candidates", lines=note_id(2))) == [
+            "0 candidates are added. 1 was known already."
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(("lines", "words"), [
+        (f"{note_id(1)}\nnot a note", "Line 2: Give the id of a note"), ("", "This field is required"),
+        ("a\x00b", "Null characters are not allowed"), ("\n".join([note_id(1)] * 501), "Give from 1 to 500 items."),
+        ("javascript://x/explore/1", "Line 1"),
+    ])  # fmt: skip
+    def test_a_wrong_line_is_named_and_nothing_is_lost(self, chief, lines, words):
+        answer = chief.post(reverse("notes:add_candidates"), {"lines": lines})
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+        assert Candidate.objects.count() == 0
+
+    def test_failed_ones_are_tried_again_one_or_all(self, chief):
+        one = fail_one()
+        assert said(post(chief, "try_again", note_id=one, back="/notes/?status=failed")) == ["1 candidate waits again."]
+        row = Candidate.objects.get()
+        assert (row.status, row.retry_count) == ("pending", 0)
+        assert said(post(chief, "try_again", note_id=one)) == ["None of them had failed."]
+        Candidate.objects.update(status="failed", retry_count=3)
+        post(chief, "try_again", all="1")
+        assert states() == {one: "pending"}
+
+    @pytest.mark.parametrize("back", ["https://evil.example/notes/", "//evil.example/notes/", "/operations/", "\x00"])
+    def test_the_way_back_stays_in_the_house(self, chief, back):
+        answer = chief.post(reverse("notes:try_again"), {"note_id": "x", "back": back})
+        assert answer["Location"] == "/notes/"
+
+
+class TestKeywords:
+    def test_added_listed_switched_and_searched(self, chief, platform):
+        post(chief, "add_keyword", keyword="Lantern")
+        keyword = Keyword.objects.get()
+        add_candidates(2, source_keyword="Lantern")
+        (line,) = get(chief, "keywords").context["lines"]
+        assert line.states == {"pending": 2}
+        post(chief, "keyword_step", keyword.pk, "off")
+        assert Keyword.objects.get().is_active is False
+        post(chief, "keyword_step", keyword.pk, "search")
+        assert Keyword.objects.get().is_active is True
+        assert JobRun.objects.get().name == "notes.search"
+
+    def test_a_search_that_failed_says_why_in_the_readers_words(self, operator, platform):
+        actions.add_keyword("Lantern")
+        run_now("notes.search")
+        page = get(browser(operator, "zh-hans"), "keywords").content.decode()
+        assert "Cookie 池是空的" in page
+
+    @pytest.mark.parametrize("word", ["", "   ", "x" * 201, "a\x00b"])
+    def test_a_wrong_word_is_refused_in_words(self, chief, word):
+        answer = chief.post(reverse("notes:add_keyword"), {"keyword": word})
+        assert answer.status_code == 422
+        assert b"field-error" in answer.content
+        assert Keyword.objects.count() == 0
+
+
+class TestNotes:
+    def test_counts_say_how_exact_they_are(self, reader, platform, pool):
+        pool()
+        offer(platform.add("Lantern walk", "Lights along the river.\n\nSecond line.", tags=["灯会"], kind="video"))
+        collect()
+        note = Note.objects.get()
+        page = get(reader, "note", note.note_id).content.decode()
+        for words in ("1.2万 <small>(rounded)</small>", "12,000 as a number", "10+ <small>(at least)</small>",
+                      "not shown by the platform", "45", "Lights along the river.", "灯会", "Video 2",
+                      "R**"):  # fmt: skip
+            assert words in page, words
+        assert "<img" not in page
+        assert "standin" in page
+
+    def test_what_a_source_wrote_is_text_and_nothing_else(self, reader):
+        hostile = "<script>alert(1)</script>\n<img src=x onerror=alert(1)>"
+        media = [{"kind": "image", "url": "javascript:alert(1)"}, {"kind": "video", "url": "https://cdn.example/a"}]
+        [one] = collect_by_hand(title=hostile, content=hostile, tags=[hostile], media=media, author_id="x\"'<b>")
+        for page in (get(reader, "note", one), get(reader, "notes"), get(reader, "candidates")):
+            text = page.content.decode()
+            assert "<script>alert" not in text
+            assert "<img" not in text
+            assert "javascript:alert" not in text
+        assert 'href="https://cdn.example/a" rel="noopener noreferrer"' in get(reader, "note", one).content.decode()
+
+    def test_filters(self, reader):
+        with clock.set_to(START):
+            collect_by_hand(2, author_id="hash-a", note_type="video")
+
+        def found(**query):
+            return len(get(reader, "notes", **query).context["rows"])
+
+        assert [found(), found(kind="video"), found(kind="normal")] == [2, 2, 0]
+        assert [found(author="hash-a"), found(author="hash-b")] == [2, 0]
+        assert [found(since="2026-03-02"), found(since="2026-03-03"), found(until="2026-03-01")] == [2, 0, 0]
+        assert b"No note matches these filters" in get(reader, "notes", kind="normal").content
+
+    def test_a_note_can_be_filed(self, reader):
+        [one] = collect_by_hand()
+        assert f"kind=note&amp;id={one}" in get(reader, "note", one).content.decode()
+
+    def test_forgetting_a_note_asks_first_and_leaves_nothing_to_find(self, chief):
+        [one] = collect_by_hand()
+        assert b"This cannot be undone" in get(chief, "forget", one).content
+        assert Note.objects.count() == 1
+        assert said(post(chief, "forget", one, what="note")) == ["The note is forgotten."]
+        assert get(chief, "note", one).status_code == 404
+        assert StreamEntry.objects.count() == 0
+        assert Candidate.objects.get().title == ""
+        assert SearchDocument.objects.count() == 0
+
+    def test_forgetting_an_author_takes_all_of_his_notes(self, chief):
+        ids = collect_by_hand(3, author_id="hash-a")
+        assert b"Forget all 3 notes of its author" in get(chief, "forget", ids[0]).content
+        assert said(post(chief, "forget", ids[0], what="author")) == ["3 notes are forgotten."]
+        assert Note.objects.count() == 0
+
+
+class TestExecutions:
+    def test_one_shows_every_note_with_its_reason(self, chief):
+        one = fail_one()
+        row = Execution.objects.get()
+        answer = get(chief, "execution", row.execution_id)
+        (line,) = answer.context["lines"]
+        assert line.trouble == "The note does not exist or is not public."
+        assert str(answer.context["run"].badge.text) == "Partly"
+        assert f'name="note_id" value="{one}"' in answer.content.decode()
+
+    def test_what_a_later_one_took_up_stands_there(self, reader):
+        fail_one()
+        first = Execution.objects.get().execution_id
+        actions.try_again()
+        collect_by_hand()
+        answer = get(reader, "execution", first)
+        assert (answer.context["lines"], answer.context["moved_on"]) == ([], 1)
+        assert b"1 more was asked for again" in answer.content
+
+    def test_states_of_an_execution(self, reader):
+        mine = holder()
+        assert b"Running" in get(reader, "executions").content
+        with clock.set_to(clock.now() + timedelta(minutes=31)):
+            actions.recover()
+            answer = get(reader, "execution", mine.execution_id)
+        assert b"It gave no sign of life for 30 minutes" in answer.content
+        assert b"Recovered" in answer.content
+
+    def test_live_counts_while_it_runs_and_a_new_page_when_it_has_ended(self, reader):
+        ids = add_candidates(5)
+        mine = holder()
+        actions.claim({**held(mine), "batch_size": 2})
+        commit(mine, ids[0])
+        actions.fail({**held(mine), "note_id": ids[1], "error": {"code": "TIMEOUT_ERROR", "message": "slow"}})
+        work = get(reader, "candidates").context["work"]
+        # The one that failed waits again, but not for this execution.
+        assert (work.done, work.total, work.execution_id) == (2, 5, mine.execution_id)
+        part = reader.get("/notes/live/", headers={"HX-Request": "true"})
+        assert b'value="2" max="5"' in part.content
+        assert b"<html" not in part.content
+        actions.release({**held(mine), "status": "completed"})
+        assert reader.get("/notes/live/", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+        assert reader.get("/notes/live/").status_code == 302
+
+    def test_collect_now_is_a_run_in_the_queue(self, chief, platform):
+        answer = post(chief, "collect")
+        assert said(answer) == ["It is in the queue."]
+        assert b"waits for a worker" in answer.content
+        run = JobRun.objects.get()
+        assert (run.name, run.requested_by.email) == ("notes.collect", "operator@example.com")
+
+    def test_collect_now_says_why_it_cannot(self, chief, monkeypatch):
+        assert said(post(chief, "collect")) == ["No adapter is switched on. Set NOTES_ADAPTER."]
+        assert b"Nothing is read from the platform" in get(chief, "candidates").content
+        assert JobRun.objects.count() == 0
+
+    def test_collect_now_leaves_it_to_another_program(self, chief, platform, monkeypatch):
+        monkeypatch.setenv("NOTES_RUNNER", "off")
+        assert said(post(chief, "collect")) == ["Another program collects here: NOTES_RUNNER is off."]
+        assert b"Collect now" not in get(chief, "executions").content
+
+
+class TestAlerts:
+    def test_each_of_the_three_is_open_or_closed(self, chief, platform):
+        def shown():
+            return [
+                (str(watch.condition.level), watch.alert is not None)
+                for watch in get(chief, "alerts").context["watches"]
+            ]
+
+        assert shown() == [("P0", False), ("P1", False), ("P2", False)]
+        run_now("notes.watch")
+        assert shown() == [("P0", True), ("P1", False), ("P2", False)]
+        actions.add_cookie("one", "web_session=made-up-12345")
+        run_now("notes.watch")
+        answer = get(chief, "alerts")
+        assert shown() == [("P0", False), ("P1", False), ("P2", False)]
+        assert [alert.key for alert in answer.context["page"]] == ["notes:cookies_exhausted"]
+        assert Alert.objects.get().closed_at
+
+    def test_a_condition_that_has_not_lasted_says_so(self, reader):
+        add_candidates(501)
+        run_now("notes.watch")
+        assert b"Holds, not long enough" in get(reader, "alerts").content
+
+    def test_a_workflow_that_broke_off_stands_there_too(self, reader):
+        actions.report({"workflow_name": "collect", "message": "node 3 failed"})
+        assert b"The workflow collect broke off" in get(reader, "alerts").content
+
+
+@pytest.mark.parametrize("name", ["candidates", "notes", "keywords", "executions", "execution"])
+def test_lists_cost_the_same_for_one_and_for_thirty(reader, name):
+    def cost():
+        args = [Execution.objects.latest("pk").execution_id] if name == "execution" else []
+        with CaptureQueriesContext(connection) as queries:
+            assert get(reader, name, *args).status_code == 200
+        return len(queries)
+
+    collect_by_hand(1)
+    actions.add_keyword("word 0")
+    get(reader, "candidates")
+    few = cost()
+    for number in range(1, 30):
+        actions.add_keyword(f"word {number}")
+    for number in range(2, 31):
+        collect_by_hand(number)
+    assert cost() == few
+    assert few <= MOST_QUERIES

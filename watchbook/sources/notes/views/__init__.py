@@ -1,0 +1,1 @@
+"""Pages: candidates, notes, keywords, the cookie pool, executions, alerts."""
