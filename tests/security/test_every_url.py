@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.security.addresses import Address, every_address
 from watchbook.base.testing.people import alice, client_of, operator
+from watchbook.core.accounts import tokens
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +115,25 @@ def test_no_endpoint_answers_without_a_token(endpoints: list[Address]) -> None:
                 yield f"{method} refused without the envelope"
 
     expect_none(endpoints, check)
+
+
+def test_what_only_operators_may_wants_the_scope_of_operators(
+    endpoints: list[Address], alice: Any, operator: Any
+) -> None:
+    """An operator's token for reading and writing must not do what a member's session may not."""
+    _token, plain = tokens.make(operator, ("read", "write"))
+    member, program = client_of(alice), Client(HTTP_AUTHORIZATION=f"Bearer {plain}")
+    found = []
+
+    def check(address: Address) -> Iterator[str]:
+        for method in ("get", *UNSAFE):
+            if ask(member, method, address).status_code == 403:
+                found.append(address)
+                if (answer := ask(program, method, address)).status_code != 403:
+                    yield f"{method} answered {answer.status_code} to a token without the scope"
+
+    expect_none(endpoints, check)
+    assert len(found) > 10
 
 
 def test_no_form_is_taken_without_its_token(pages: list[Address], operator: Any) -> None:

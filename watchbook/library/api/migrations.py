@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -12,6 +12,7 @@ from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.library import actions
 from watchbook.library.api.shapes import item_out, job_out, plan_out
 from watchbook.library.errors import Wrong
+from watchbook.library.models import ItemStatus
 
 router = Router()
 
@@ -23,7 +24,7 @@ class MigrationIn(Schema):
 
 
 class ItemsQuery(PageQuery):
-    status: str = ""
+    status: Literal[""] | ItemStatus = ""
 
 
 @router.post("/spaces/{uuid:space_id}/migrations", response={200: Any, 201: Any})

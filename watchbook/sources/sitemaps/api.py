@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -83,7 +83,7 @@ class MonitorList(Schema):
 
 
 class ChangesQuery(PageQuery):
-    type: str = ""
+    type: Literal["", "initial", "no_change", "changed"] = ""
 
 
 @router.get("/monitors", response=MonitorList)

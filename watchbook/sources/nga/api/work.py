@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -36,7 +36,7 @@ LARGEST = 2**63 - 1
 
 class FloorsQuery(PageQuery):
     tid: int | None = None
-    status: str = ""
+    status: Literal[""] | FloorRepair = ""
 
 
 class CrawlIn(Schema):
@@ -101,7 +101,7 @@ def audit_floors(request: HttpRequest, audit_id: int, page: Query[FloorsQuery]) 
     rows = ThreadFloorAuditPost.objects.filter(audit_run=_audit(audit_id))
     if page.tid is not None:
         rows = rows.filter(source_thread_id=min(max(page.tid, 0), LARGEST))
-    if page.status in FloorRepair.values:
+    if page.status:
         rows = rows.filter(repair_status=page.status)
     return keyset(rows, page, by="id", make=lambda row: fields(row, shapes.AUDIT_POST))
 
