@@ -13,9 +13,9 @@ def swing(move: Callable[[Any], Any], targets: list[Any]) -> Callable[[], Any]:
     """There and back again: every call is a real move."""
     turn = [0]
 
-    def call() -> None:
+    def call() -> Any:
         turn[0] += 1
-        move(targets[turn[0] % 2])
+        return move(targets[turn[0] % 2])
 
     return call
 

@@ -1,10 +1,10 @@
 """Floors from an answer's bytes to rows and versions, beside raw executemany of the same rows.
 
-Posts are about 2 KB. First all floors are new; then every one is edited, which rewrites it and keeps a version. The raw
-side writes the rows that the product wrote, read back and ready, with a transaction for each page, as the product must
-have. Both take turns, topic by topic. What counts is processor time, of this process and of the database's own process
-for it, since others use the machine too; wall time is printed beside it. Search, stream and cursor are extra work of
-the product: the raw side has none of it.
+Posts are about 2 KB. First all floors are new; then every one is edited, which rewrites it, keeps a version and tells
+the stream. The raw side writes every row that the product wrote, read back and ready, with a transaction for each page,
+as the product must have: it decodes, parses, renders, compares and asks nothing. Both take turns, topic by topic. What
+counts is processor time, of this process and of the database's own process for it, since others use the machine too;
+wall time is printed beside it. The bar is for rows with their versions: both rounds together, parsing included.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from standins.nga_board import NgaBoard, answers, dialect
 TOPICS, PAGES_EACH = 12, 5
 BAR, MOST_QUERIES = 0.40, 3
 ROUNDS = ("new", "edited")
+PARTS = ("parse", "store", "raw")
 # Most of a long post is prose; a few of the board's own phrases with their tags stand in the middle.
 PROSE = "那天晚上我们打到最后一个首领，坦克的血线一直很稳，治疗也没有断过蓝，可是谁都没想到会在最后百分之一倒下。"
 
@@ -103,7 +104,7 @@ def _turn(name: str, bodies: list[bytes], pair: tuple[Any, Any], clock: Clock) -
     written = _nga_raw.ROWS_OF[name](thread.pk, twin.pk)
     with clock.on(f"{name} raw"):
         _nga_raw.write(written)
-    return sum(len(statements[-1][1]) for statements in written)
+    return sum(len(rows) for statements in written for statement, rows in statements if "INTO posts " in statement)
 
 
 def _read(body: bytes) -> Any:
@@ -169,19 +170,23 @@ def _queries_of_an_unchanged_page(thread: Any, bodies: list[bytes]) -> int:
 
 
 def _report(floors: Counter[str], clock: Clock, queries: int) -> dict[str, Any]:
-    missed, rounds = [], {}
-    for name in ROUNDS:
-        cpu, wall = _speeds(name, floors[name], clock.cpu), _speeds(name, floors[name], clock.wall)
-        rounds[name] = {"floors": floors[name], "cpu": cpu, "wall": wall}
-        if cpu["ratio"] < BAR:
-            missed.append(f"storing {name} floors is {cpu['ratio']:.0%} of raw executemany, the bar is {BAR:.0%}")
+    for seconds in (clock.cpu, clock.wall):
+        seconds.update({f"new and edited {part}": sum(seconds[f"{name} {part}"] for name in ROUNDS) for part in PARTS})
+    floors["new and edited"] = sum(floors[name] for name in ROUNDS)
+    rounds = {
+        name: {"floors": count, "cpu": _speeds(name, count, clock.cpu), "wall": _speeds(name, count, clock.wall)}
+        for name, count in floors.items()
+    }
+    reached, missed = rounds["new and edited"]["cpu"]["ratio"], []
+    if reached < BAR:
+        missed.append(f"parsing and storing floors is {reached:.0%} of raw executemany, the bar is {BAR:.0%}")
     if queries > MOST_QUERIES:
         missed.append(f"an unchanged page costs {queries} queries")
     return {"rounds": rounds, "unchanged_queries": queries, "missed": missed}
 
 
 def _speeds(name: str, floors: int, seconds: Counter[str]) -> dict[str, float]:
-    parse, store, raw = (seconds[f"{name} {part}"] for part in ("parse", "store", "raw"))
+    parse, store, raw = (seconds[f"{name} {part}"] for part in PARTS)
     found = {"parse": floors / parse, "store": floors / store, "both": floors / (parse + store), "raw": floors / raw}
     return {**found, "ratio": raw / (parse + store), "ratio_of_store_alone": raw / store}
 

@@ -5,8 +5,8 @@
 
 Bars: storing at least 40 % of raw executemany by processor time (`_nga_store` says what is compared), an unchanged page
 at most 3 queries; any page of a list or topic at most 1.5 times the first and 12 queries, and at the largest size at
-most twice its cost at the smallest. Each database is made for the run and removed afterwards. Page times are the
-fastest of several rounds; compare only within one run.
+most twice its cost at the smallest, by processor time. Each database is made for the run and removed afterwards.
+Compare only within one run.
 """
 
 from __future__ import annotations

@@ -6,16 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
 from itertools import islice
-from operator import or_
-from typing import Any
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Q
 
 from watchbook.base import clock
-from watchbook.base.store.upsert import upsert
+from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text, cut
 from watchbook.core.search.dialects import Words, dialect
 from watchbook.core.search.links import safe_link
@@ -27,9 +24,38 @@ VERSION = "1"
 BATCH = 500
 # A fingerprint has two halves: of the words, and of the rest.
 HALF = 16
+UNIQUE = ["kind", "object_id"]
 WRITTEN = ["source", "scope", "occurred_at", "fingerprint", "url_path", "title", "body"]
 
-Known = dict[tuple[str, str], SearchDocument]
+Key = tuple[str, str]
+"""Kind and object id."""
+
+
+class Row(NamedTuple):
+    """A row of search_documents; its key is left to the database."""
+
+    kind: str
+    object_id: str
+    source: str
+    scope: str
+    occurred_at: datetime
+    indexed_at: datetime
+    fingerprint: str
+    url_path: str
+    title: str
+    body: str
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.object_id
+
+
+ROWS = Columns(SearchDocument, Row._fields)
+KNOWN = Columns(SearchDocument, ["kind", "object_id", "id", "fingerprint"])
+NAMES = ("kind", "object_id", "source", "scope")
+
+Known = dict[Key, tuple[int, str]]
+"""Row id and fingerprint of what is indexed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +75,7 @@ class Document:
 def put(documents: Iterable[Document]) -> int:
     """Add or change documents; one that is as it was costs no write. Returns how many were written."""
     now = clock.now()
-    fresh = {(row.kind, row.object_id): row for row in (_row(document, now) for document in documents)}
+    fresh = {row.key: row for row in (_row(document, now) for document in documents)}
     pending = iter(fresh.values())
     written = 0
     while batch := list(islice(pending, BATCH)):
@@ -65,7 +91,7 @@ def remove(kind: str, object_ids: Iterable[object]) -> int:
     while batch := list(islice(pending, BATCH)):
         with transaction.atomic():
             old = list(SearchDocument.objects.filter(kind=kind, object_id__in=batch).only("title", "body"))
-            dialect().erase([_words(row) for row in old])
+            dialect().erase([_words(row.pk, row.title, row.body) for row in old])
             removed += SearchDocument.objects.filter(pk__in=[row.pk for row in old]).delete()[0]
     return removed
 
@@ -76,72 +102,75 @@ def rebuild(progress: Callable[[int], None] = lambda done: None) -> int:
     last, done = 0, 0
     while batch := list(SearchDocument.objects.since(last).only("title", "body")[:BATCH]):
         with transaction.atomic():
-            dialect().write([_words(row) for row in batch])
+            dialect().write([_words(row.pk, row.title, row.body) for row in batch])
         last, done = batch[-1].pk, done + len(batch)
         progress(done)
     return done
 
 
-def _put_batch(rows: Sequence[SearchDocument]) -> int:
-    known = {(row.kind, row.object_id): row for row in _known(rows)}
+def _put_batch(rows: Sequence[Row]) -> int:
+    known = _known(rows)
     # In one order for everybody: two writers of the same documents wait for each other instead of locking up.
-    changed = sorted((row for row in rows if _differs(known, row)), key=lambda row: (row.kind, row.object_id))
+    changed = sorted((row for row in rows if _differs(known, row)), key=lambda row: row.key)
     if not changed:
         return 0
     spoken = [row for row in changed if _speaks_anew(known, row)]
-    new = {(row.kind, row.object_id) for row in spoken if (row.kind, row.object_id) not in known}
-    before = _old_words([known[key].pk for row in spoken if (key := (row.kind, row.object_id)) not in new])
-    upsert(SearchDocument, changed, unique=["kind", "object_id"], update=WRITTEN)
-    dialect().write([_words(row) for row in spoken if (row.kind, row.object_id) in new])
-    dialect().rewrite(before, [_words(row) for row in spoken if (row.kind, row.object_id) not in new])
+    before = _old_words([known[row.key][0] for row in spoken if row.key in known])
+    written = ROWS.upsert(changed, unique=UNIQUE, update=WRITTEN, returning=["id", *UNIQUE])
+    ids = {(kind, object_id): pk for pk, kind, object_id in written}
+    words = [(row.key in known, _words(ids[row.key], row.title, row.body)) for row in spoken]
+    dialect().write([each for is_known, each in words if not is_known])
+    dialect().rewrite(before, [each for is_known, each in words if is_known])
     return len(changed)
 
 
-def _known(rows: Sequence[SearchDocument]) -> Iterable[SearchDocument]:
+def _known(rows: Sequence[Row]) -> Known:
     by_kind: dict[str, list[str]] = {}
     for row in rows:
         by_kind.setdefault(row.kind, []).append(row.object_id)
-    same = reduce(or_, (Q(kind=kind, object_id__in=object_ids) for kind, object_ids in by_kind.items()))
-    return SearchDocument.objects.filter(same).only("kind", "object_id", "fingerprint")
+    same = [f"(kind = %s AND object_id IN ({', '.join(['%s'] * len(ids))}))" for ids in by_kind.values()]
+    values = [value for kind, ids in by_kind.items() for value in (kind, *ids)]
+    return {(kind, object_id): (pk, mark) for kind, object_id, pk, mark in KNOWN.select(" OR ".join(same), values)}
 
 
-def _differs(known: Known, row: SearchDocument) -> bool:
-    before = known.get((row.kind, row.object_id))
-    return before is None or before.fingerprint != row.fingerprint
+def _differs(known: Known, row: Row) -> bool:
+    before = known.get(row.key)
+    return before is None or before[1] != row.fingerprint
 
 
-def _speaks_anew(known: Known, row: SearchDocument) -> bool:
+def _speaks_anew(known: Known, row: Row) -> bool:
     """Did its words change, or only its place, date or scope?"""
-    before = known.get((row.kind, row.object_id))
-    return before is None or before.fingerprint[:HALF] != row.fingerprint[:HALF]
+    before = known.get(row.key)
+    return before is None or before[1][:HALF] != row.fingerprint[:HALF]
 
 
 def _old_words(document_ids: Sequence[int]) -> list[Words]:
     if not document_ids or not dialect().needs_old_words:
         return []
-    return [_words(row) for row in SearchDocument.objects.filter(pk__in=document_ids).only("title", "body")]
+    rows = SearchDocument.objects.filter(pk__in=document_ids).values_list("pk", "title", "body")
+    return [_words(*row) for row in rows]
 
 
-def _row(document: Document, now: datetime) -> SearchDocument:
-    row = SearchDocument(
+def _row(document: Document, now: datetime) -> Row:
+    for name in NAMES:
+        if len(str(getattr(document, name))) > ROWS.widths[name]:
+            raise ValueError(f"the {name} of a search document has at most {ROWS.widths[name]} characters")
+    title = cut(" ".join(document.title.split()), TITLE_LENGTH)
+    body = clean_text(document.body[:MAX_TEXT])
+    url_path = safe_link(document.url_path)[:1000]
+    moment = document.occurred_at.astimezone(UTC).isoformat()
+    return Row(
         kind=document.kind,
         object_id=str(document.object_id),
         source=document.source,
         scope=document.scope,
         occurred_at=document.occurred_at,
         indexed_at=now,
-        url_path=safe_link(document.url_path)[:1000],
-        title=cut(" ".join(document.title.split()), TITLE_LENGTH),
-        body=clean_text(document.body[:MAX_TEXT]),
+        fingerprint=_digest(VERSION, title, body) + _digest(document.source, document.scope, moment, url_path),
+        url_path=url_path,
+        title=title,
+        body=body,
     )
-    for name in ("kind", "object_id", "source", "scope"):
-        field: Any = SearchDocument._meta.get_field(name)
-        if len(getattr(row, name)) > field.max_length:
-            raise ValueError(f"the {name} of a search document has at most {field.max_length} characters")
-    row.fingerprint = _digest(VERSION, row.title, row.body) + _digest(
-        row.source, row.scope, row.occurred_at.astimezone(UTC).isoformat(), row.url_path
-    )
-    return row
 
 
 def _digest(*parts: str) -> str:
@@ -150,6 +179,6 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(framed.encode(), digest_size=HALF // 2).hexdigest()
 
 
-def _words(row: SearchDocument) -> Words:
-    in_title, anywhere = document_tokens(searchable(row.title), searchable(row.body))
-    return Words(row.pk, frozenset(in_title), frozenset(anywhere))
+def _words(document_id: int, title: str, body: str) -> Words:
+    in_title, anywhere = document_tokens(searchable(title), searchable(body))
+    return Words(document_id, frozenset(in_title), frozenset(anywhere))

@@ -6,18 +6,19 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from watchbook.base import clock
+from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text, cut
 from watchbook.core.search.links import safe_link
 from watchbook.core.stream.models import TITLE_LENGTH, StreamEntry
 
-BATCH = 500
 MAX_SUMMARY = 2000
 MAX_DATA = 20_000
 NAMES = ("source", "kind", "scope", "object_kind", "object_id", "event_key")
+NOTHING: dict[str, Any] = {}
+ROWS = Columns(StreamEntry, [*NAMES, "occurred_at", "created_at", "title", "summary", "url_path", "data"])
 
 
 @dataclass(frozen=True)
@@ -40,32 +41,24 @@ class Entry:
 def record(entries: Iterable[Entry]) -> None:
     """Add entries; one that is there already stays as it is. Works inside the caller's transaction."""
     now = clock.now()
-    pending = iter([_row(entry, now) for entry in entries])
-    while batch := list(islice(pending, BATCH)):
-        StreamEntry.objects.bulk_create(batch, ignore_conflicts=True)
+    ROWS.insert([_row(entry, now) for entry in entries], pass_over=True)
 
 
-def _row(entry: Entry, now: datetime) -> StreamEntry:
-    row = StreamEntry(
-        source=entry.source,
-        kind=entry.kind,
-        scope=entry.scope,
-        object_kind=entry.object_kind,
-        object_id=str(entry.object_id),
-        event_key=str(entry.event_key),
-        occurred_at=entry.occurred_at,
-        created_at=now,
-        title=cut(" ".join(entry.title.split()), TITLE_LENGTH),
-        summary=cut(entry.summary, MAX_SUMMARY),
-        url_path=safe_link(entry.url_path)[:1000],
-        data=_plain(entry.data),
-    )
+def _row(entry: Entry, now: datetime) -> tuple[Any, ...]:
+    named = (entry.source, entry.kind, entry.scope, entry.object_kind, str(entry.object_id), str(entry.event_key))
     # A database that cuts silently would take two entries for one.
-    for name in NAMES:
-        field_: Any = StreamEntry._meta.get_field(name)
-        if len(getattr(row, name)) > field_.max_length:
-            raise ValueError(f"the {name} of a stream entry has at most {field_.max_length} characters")
-    return row
+    for name, value in zip(NAMES, named, strict=True):
+        if len(value) > ROWS.widths[name]:
+            raise ValueError(f"the {name} of a stream entry has at most {ROWS.widths[name]} characters")
+    return (
+        *named,
+        entry.occurred_at,
+        now,
+        cut(" ".join(entry.title.split()), TITLE_LENGTH),
+        cut(entry.summary, MAX_SUMMARY),
+        safe_link(entry.url_path)[:1000],
+        _plain(entry.data) if entry.data else NOTHING,
+    )
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:

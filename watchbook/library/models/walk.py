@@ -117,4 +117,7 @@ def _ask(sql: str, *ids: UUID) -> list[tuple[Any, ...]]:
 
 
 def _uuid(value: Any) -> UUID:
-    return value if isinstance(value, UUID) else UUID(value)
+    if isinstance(value, UUID):
+        return value
+    # SQLite has 32 plain digits; read as a number they cost half of what the class needs for a text.
+    return UUID(int=int(value, 16)) if len(value) == 32 else UUID(value)

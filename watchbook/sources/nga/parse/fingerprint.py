@@ -14,8 +14,9 @@ def normalised(source: str) -> str:
     if not source:
         return ""
     text = unescape(lines(source)).replace("\u00a0", " ")
-    ended = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
-    return unicodedata.normalize("NFC", ended).strip()
+    if " \n" in text or "\t\n" in text:
+        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    return unicodedata.normalize("NFC", text).strip()
 
 
 def fingerprint(source: str, *, subject: str = "", extra: Iterable[str] = ()) -> str:

@@ -30,11 +30,12 @@ class FloorReader:
         pid = 0 if is_opening else values.whole(row.get("pid"))
         name, uid = self.authors.of(row.get("authorid"))
         source = whole_characters(values.raw_text(row.get("content")))
-        hung = tuple(hanging.attachments(row.get("attachs"), self.addresses))
+        given = row.get("attachs")
+        hung = tuple(hanging.attachments(given, self.addresses)) if given else ()
         # Floor 0 repeats the title there.
         subject = "" if is_opening else values.text(row.get("subject"))
         poll = self.poll or hanging.poll(row.get("vote")) if is_opening else None
-        loose = tuple(file for file in hung if file.path not in source)
+        loose = tuple(file for file in hung if file.path not in source) if hung else ()
         return FloorRecord(
             floor_number=number,
             source_post_id=pid,

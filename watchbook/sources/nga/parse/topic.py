@@ -113,6 +113,8 @@ class _Rows:
         self._take_notes(row, pid)
 
     def _take_notes(self, row: Mapping[str, Any], parent: int) -> None:
+        if not row.get("comment") and not row.get("comment_id"):
+            return  # most posts have none
         shown = list(values.rows_in_order(row.get("comment")))
         for _, note in shown:
             if values.whole(note.get("pid")) > 0 and note.get("content") is not None:

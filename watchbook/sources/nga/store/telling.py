@@ -9,18 +9,20 @@ from datetime import datetime
 
 from django.urls import reverse
 
-from watchbook.base.store.upsert import upsert
+from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text
 from watchbook.core.search import index
 from watchbook.core.stream import record as stream
-from watchbook.sources.nga.models import ChangeReason, Post, Thread, ThreadSearchDocument
-from watchbook.sources.nga.store import fit
+from watchbook.sources.nga.models import Thread, ThreadSearchDocument
+from watchbook.sources.nga.store import fit, versions
+from watchbook.sources.nga.store.versions import Change
 
 SOURCE, SCOPE, KIND = "nga", "members", "nga_thread"
 NEW_TOPIC, TITLE_CHANGED, EDITED, DELETED, FOLDED, GONE = (
     "new_topic", "title_changed", "edited", "deleted", "folded", "gone"
 )  # fmt: skip
-KIND_OF_REASON = {ChangeReason.CONTENT: EDITED, ChangeReason.DELETED: DELETED, ChangeReason.FOLDED: FOLDED}
+KIND_OF_REASON = {versions.CONTENT: EDITED, versions.DELETED: DELETED, versions.FOLDED: FOLDED}
+SEARCHED = Columns(ThreadSearchDocument, ["thread", "title_text", "first_post_plain_text", "updated_at"])
 # A column of text takes more; nobody searches for the hundred-thousandth word of an opening post.
 LONGEST_TEXT = 100_000
 
@@ -40,24 +42,18 @@ def index_threads(threads: Iterable[Thread], now: datetime, *, opening_html: str
     threads = list(threads)
     if not threads:
         return
-    known = dict(
-        ThreadSearchDocument.objects.filter(pk__in=[thread.pk for thread in threads]).values_list(
-            "pk", "first_post_plain_text"
-        )
-    )
-    text = plain_text(opening_html) if opening_html is not None else None
-    rows = [
-        ThreadSearchDocument(
-            thread_id=thread.pk,
-            title_text=thread.title,
-            first_post_plain_text=known.get(thread.pk, "") if text is None else text,
-            updated_at=now,
-        )
-        for thread in threads
-    ]
-    upsert(ThreadSearchDocument, rows, unique=["thread"], update=["title_text", "first_post_plain_text", "updated_at"])
-    texts = {row.thread_id: row.first_post_plain_text for row in rows}
-    index.put(_document(thread, texts[thread.pk]) for thread in threads)
+    if opening_html is not None:
+        texts = dict.fromkeys([thread.pk for thread in threads], plain_text(opening_html))
+    else:
+        texts = _known_texts(threads)
+    rows = [(thread.pk, thread.title, texts.get(thread.pk, ""), now) for thread in threads]
+    SEARCHED.upsert(rows, unique=["thread"], update=SEARCHED.names[1:])
+    index.put(_document(thread, texts.get(thread.pk, "")) for thread in threads)
+
+
+def _known_texts(threads: Iterable[Thread]) -> dict[int, str]:
+    rows = ThreadSearchDocument.objects.filter(pk__in=[thread.pk for thread in threads])
+    return dict(rows.values_list("pk", "first_post_plain_text"))
 
 
 def _document(thread: Thread, text: str) -> index.Document:
@@ -95,21 +91,24 @@ def tell_topics(threads: Iterable[Thread], kind: str, now: datetime) -> None:
     )
 
 
-def tell_floors(thread: Thread, changed: Iterable[tuple[Post, Iterable[str]]], now: datetime) -> None:
+def tell_floors(thread: Thread, changes: Iterable[Change], now: datetime) -> None:
     """One line for each floor that was edited, deleted or folded."""
+    # An address is looked up once for all floors: that costs as much as writing one of them.
+    path, _, end = reverse("nga:floor", args=[thread.source_thread_id, 0]).rpartition("0")
+    event_key = f"{now:%Y%m%dT%H%M%S}"
     stream.record(
         stream.Entry(
             source=SOURCE,
-            kind=KIND_OF_REASON[ChangeReason(reason)],
+            kind=KIND_OF_REASON[reason],
             title=thread.title,
-            summary=fit.summary(f"#{post.floor_number} {post.author_name}"),
-            url_path=reverse("nga:floor", args=[thread.source_thread_id, post.floor_number]),
+            summary=fit.summary(f"#{change.floor.floor_number} {change.floor.author_name}"),
+            url_path=f"{path}{change.floor.floor_number}{end}",
             scope=SCOPE,
             object_kind="nga_post",
-            object_id=str(post.pk),
+            object_id=str(change.floor.pk),
             occurred_at=now,
-            event_key=f"{now:%Y%m%dT%H%M%S}",
+            event_key=event_key,
         )
-        for post, reasons in changed
-        for reason in reasons
+        for change in changes
+        for reason in change.reasons
     )

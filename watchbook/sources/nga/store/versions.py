@@ -5,107 +5,143 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text
 from watchbook.sources.nga.models import ChangeReason, Post, PostRevision, Thread
 from watchbook.sources.nga.parse import FloorRecord
-from watchbook.sources.nga.store import fit, rows
+from watchbook.sources.nga.store import fit
+from watchbook.sources.nga.store.known import KnownFloor
 
-REASON_ORDER = (ChangeReason.CONTENT, ChangeReason.DELETED, ChangeReason.FOLDED)
-UPDATED = [
-    "content_html", "content_fingerprint_sha256", "is_deleted_by_source", "is_folded_by_source",
-    "content_last_changed_at", "updated_at",
-]  # fmt: skip
+CONTENT, DELETED, FOLDED = ChangeReason.CONTENT.value, ChangeReason.DELETED.value, ChangeReason.FOLDED.value
 
 
-@dataclass(frozen=True)
+class NewFloor(NamedTuple):
+    """A row of `posts`; its key is left to the database."""
+
+    thread_id: int
+    source_post_id: int
+    floor_number: int
+    author_name: str
+    author_source_user_id: int | None
+    post_created_at: datetime
+    content_html: str
+    content_fingerprint_sha256: str
+    is_deleted_by_source: bool
+    is_folded_by_source: bool
+    content_last_changed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+NEW_FLOOR = Columns(Post, NewFloor._fields)
+MARKS = ("is_deleted_by_source", "is_folded_by_source", "updated_at")
+NEW_TEXT = Columns(Post, ["content_html", "content_fingerprint_sha256", "content_last_changed_at", *MARKS])
+NEW_MARKS = Columns(Post, MARKS)
+REVISION = Columns(
+    PostRevision,
+    [
+        "post_id", "revision_created_at", "source_edited_at", "content_html", "content_fingerprint_sha256",
+        "change_detected_reason", "crawl_run_thread_id",
+    ],
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """A stored floor that reads differently now. Without reasons only a mark was taken away: no version is made."""
 
-    post: Post
+    floor: KnownFloor
     reasons: tuple[str, ...]
     is_deleted: bool
     is_folded: bool
     record: FloorRecord | None = None
     """None: the floor was not there."""
 
+    @property
+    def has_new_text(self) -> bool:
+        return self.record is not None and CONTENT in self.reasons
 
-def difference(post: Post, record: FloorRecord) -> Change | None:
-    # What moderators took away may come back empty; the text that was seen stays.
-    is_emptied = not record.content_source.strip() and (record.is_deleted_by_source or record.is_folded_by_source)
-    is_new_text = not is_emptied and record.content_fingerprint_sha256 != post.content_fingerprint_sha256
-    found = {
-        ChangeReason.CONTENT: is_new_text,
-        ChangeReason.DELETED: record.is_deleted_by_source and not post.is_deleted_by_source,
-        ChangeReason.FOLDED: record.is_folded_by_source and not post.is_folded_by_source,
-    }
-    reasons = tuple(reason.value for reason in REASON_ORDER if found[reason])
-    marks = (record.is_deleted_by_source, record.is_folded_by_source)
-    if not reasons and marks == (post.is_deleted_by_source, post.is_folded_by_source):
+    @property
+    def content_html(self) -> str:
+        return clean_text(self.record.content_html) if self.record else ""
+
+
+def difference(floor: KnownFloor, record: FloorRecord) -> Change | None:
+    is_deleted, is_folded = record.is_deleted_by_source, record.is_folded_by_source
+    reasons = []
+    if record.content_fingerprint_sha256 != floor.content_fingerprint_sha256:
+        # What moderators took away may come back empty; the text that was seen stays.
+        is_emptied = (is_deleted or is_folded) and not record.content_source.strip()
+        reasons += [] if is_emptied else [CONTENT]
+    if is_deleted and not floor.is_deleted_by_source:
+        reasons.append(DELETED)
+    if is_folded and not floor.is_folded_by_source:
+        reasons.append(FOLDED)
+    if not reasons and (is_deleted, is_folded) == (floor.is_deleted_by_source, floor.is_folded_by_source):
         return None
-    return Change(post, reasons, *marks, record=record)
+    return Change(floor, tuple(reasons), is_deleted, is_folded, record)
 
 
-def absent(post: Post) -> Change:
+def absent(floor: KnownFloor) -> Change:
     """A floor that is gone for good."""
-    return Change(post, (ChangeReason.DELETED.value,), True, post.is_folded_by_source)
+    return Change(floor, (DELETED,), True, floor.is_folded_by_source)
 
 
-def reappeared(post: Post) -> Change:
+def reappeared(floor: KnownFloor) -> Change:
     """A floor that is there again, though its text cannot be seen here."""
-    return Change(post, (), False, post.is_folded_by_source)
+    return Change(floor, (), False, floor.is_folded_by_source)
 
 
 def apply(changes: Sequence[Change], run_thread_id: int, now: datetime) -> None:
-    """Keep what was, write what is. Three queries, however many changes."""
-    if not changes:
-        return
-    texts = dict(Post.objects.filter(pk__in=[change.post.pk for change in changes]).values_list("pk", "content_html"))
-    kept = [_revision(change, texts[change.post.pk], run_thread_id, now) for change in changes if change.reasons]
-    rows.insert(kept)
-    for change in changes:
-        _renew(change, texts[change.post.pk], now)
-    rows.update([change.post for change in changes], UPDATED)
-
-
-def _revision(change: Change, content_html: str, run_thread_id: int, now: datetime) -> PostRevision:
-    is_edit = ChangeReason.CONTENT.value in change.reasons
-    return PostRevision(
-        post_id=change.post.pk,
-        revision_created_at=now,
-        # The stamp of the edit that replaced this version; a deletion alone has none.
-        source_edited_at=change.record.source_edited_at if change.record and is_edit else None,
-        content_html=content_html,
-        content_fingerprint_sha256=change.post.content_fingerprint_sha256,
-        change_detected_reason=";".join(change.reasons),
-        crawl_run_thread_id=run_thread_id,
+    """Keep what was, write what is. Three queries for any number of edits, one more for other marks among them."""
+    kept = [change for change in changes if change.reasons]
+    texts = _texts([change.floor.pk for change in kept]) if kept else {}
+    REVISION.insert([_revision(change, texts[change.floor.pk], run_thread_id, now) for change in kept])
+    NEW_TEXT.update(
+        [_new_text(change, change.record, now) for change in changes if change.record and change.has_new_text]
     )
+    NEW_MARKS.update([(*_marks(change, now), change.floor.pk) for change in changes if not change.has_new_text])
 
 
-def _renew(change: Change, content_html: str, now: datetime) -> None:
-    post, record = change.post, change.record
-    post.content_html = content_html
-    if record is not None and ChangeReason.CONTENT.value in change.reasons:
-        post.content_html = clean_text(record.content_html)
-        post.content_fingerprint_sha256 = record.content_fingerprint_sha256
-        post.content_last_changed_at = now
-    post.is_deleted_by_source = change.is_deleted
-    post.is_folded_by_source = change.is_folded
-    post.updated_at = now
+def _texts(keys: list[int]) -> dict[int, str]:
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(f"SELECT id, content_html FROM posts WHERE id IN ({', '.join(['%s'] * len(keys))})", keys)  # noqa: S608
+        return dict(cursor.fetchall())
 
 
-def new_post(thread: Thread, record: FloorRecord, now: datetime, cuts: fit.Cuts) -> Post:
-    return Post(
-        thread_id=thread.pk,
-        source_post_id=record.source_post_id,
-        floor_number=record.floor_number,
-        author_name=fit.text(record.author_name, fit.NAME, "author", cuts),
-        author_source_user_id=record.author_source_user_id,
-        post_created_at=record.post_created_at or thread.thread_created_at,
-        content_html=clean_text(record.content_html),
-        content_fingerprint_sha256=record.content_fingerprint_sha256,
-        is_deleted_by_source=record.is_deleted_by_source,
-        is_folded_by_source=record.is_folded_by_source,
-        created_at=now,
-        updated_at=now,
+def _revision(change: Change, content_html: str, run_thread_id: int, now: datetime) -> tuple[object, ...]:
+    # The stamp of the edit that replaced this version; a deletion alone has none.
+    edited_at = change.record.source_edited_at if change.record and change.has_new_text else None
+    digest = change.floor.content_fingerprint_sha256
+    return (change.floor.pk, now, edited_at, content_html, digest, ";".join(change.reasons), run_thread_id)
+
+
+def _new_text(change: Change, record: FloorRecord, now: datetime) -> tuple[object, ...]:
+    text = (change.content_html, record.content_fingerprint_sha256, now)
+    return (*text, *_marks(change, now), change.floor.pk)
+
+
+def _marks(change: Change, now: datetime) -> tuple[object, ...]:
+    return (change.is_deleted, change.is_folded, now)
+
+
+def new_floor(thread: Thread, record: FloorRecord, now: datetime, cuts: fit.Cuts) -> NewFloor:
+    return NewFloor(
+        thread.pk,
+        record.source_post_id,
+        record.floor_number,
+        fit.text(record.author_name, fit.NAME, "author", cuts),
+        record.author_source_user_id,
+        record.post_created_at or thread.thread_created_at,
+        clean_text(record.content_html),
+        record.content_fingerprint_sha256,
+        record.is_deleted_by_source,
+        record.is_folded_by_source,
+        None,
+        now,
+        now,
     )

@@ -75,7 +75,9 @@ def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
     assert crawler.audit()["missing_thread_count"] == 0
 
 
-def test_a_picture_whose_keeper_was_killed_is_kept_once(board, monkeypatch):
+def test_a_picture_whose_keeper_was_killed_is_kept_once(board, monkeypatch, tmp_path):
+    # A folder of its own: a picture that another test has kept would not be written again.
+    monkeypatch.setattr(settings, "HOME", tmp_path)
     png = b"\x89PNG\r\n\x1a\n" + b"0" * 500
     board.route("/a.png", lambda _request: Answer(200, png, content_type="image/png"))
     board.world.add_topic("[讨论]图", f"[img]{board.url}/a.png[/img]")

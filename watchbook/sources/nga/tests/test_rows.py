@@ -1,15 +1,19 @@
-"""Rows written in plain SQL read as if Django had written them."""
+"""Rows written and read in plain SQL are what Django would have written and read."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from watchbook.base.store.rows import MOST_VALUES, Columns
+from watchbook.core.stream.models import StreamEntry
+from watchbook.core.stream.record import ROWS
 from watchbook.sources.nga.models import Forum, Post, Thread
-from watchbook.sources.nga.store import rows
+from watchbook.sources.nga.store.known import THREAD, hold_thread
+from watchbook.sources.nga.store.versions import NEW_FLOOR, NewFloor
 
 pytestmark = pytest.mark.django_db
 MOMENT = datetime(2026, 6, 1, 0, 30, 0, 123456, tzinfo=UTC)
@@ -19,16 +23,19 @@ MOMENT = datetime(2026, 6, 1, 0, 30, 0, 123456, tzinfo=UTC)
 def thread():
     forum = Forum.objects.create(source_forum_id=99, list_url="")
     return Thread.objects.create(
-        forum=forum, source_thread_id=1, title="帖", author_name="甲", thread_created_at=MOMENT, last_reply_at=MOMENT
-    )
+        forum=forum, source_thread_id=1, title="帖", author_name="甲", thread_created_at=MOMENT, last_reply_at=MOMENT,
+        is_pinned=True,
+    )  # fmt: skip
 
 
 def floor(thread, number, **more):
-    return Post(
-        thread_id=thread.pk, source_post_id=number, floor_number=number, author_name="乙 %s '", post_created_at=MOMENT,
-        content_html=f"第{number}条 100% 😂", content_fingerprint_sha256="f" * 64, created_at=MOMENT, updated_at=MOMENT,
-        **more,
+    given = NewFloor(
+        thread_id=thread.pk, source_post_id=number, floor_number=number, author_name="乙 %s '",
+        author_source_user_id=None, post_created_at=MOMENT, content_html=f"第{number}条 100% 😂",
+        content_fingerprint_sha256="f" * 64, is_deleted_by_source=False, is_folded_by_source=False,
+        content_last_changed_at=None, created_at=MOMENT, updated_at=MOMENT,
     )  # fmt: skip
+    return given._replace(**more)
 
 
 def stored(number):
@@ -38,33 +45,59 @@ def stored(number):
 
 def test_inserted_rows_equal_those_that_django_saved(thread):
     marks = {"is_deleted_by_source": True, "author_source_user_id": 2**40, "content_last_changed_at": MOMENT}
-    floor(thread, 1, **marks).save()
-    rows.insert([floor(thread, 2, **marks), floor(thread, 3)])
+    Post(**floor(thread, 1, **marks)._asdict()).save()
+    NEW_FLOOR.insert([floor(thread, 2, **marks), floor(thread, 3)])
     assert stored(2) == stored(1) | {"content_html": "第2条 100% 😂"}
     assert stored(3)["content_last_changed_at"] is None
     assert stored(3)["is_deleted_by_source"] is False
 
 
+def test_times_of_one_column_may_differ_from_row_to_row(thread):
+    later = MOMENT.replace(hour=5)
+    moments = {1: MOMENT, 2: later, 3: None, 4: later, 5: MOMENT}
+    NEW_FLOOR.insert([floor(thread, number, content_last_changed_at=at) for number, at in moments.items()])
+    assert dict(Post.objects.values_list("floor_number", "content_last_changed_at")) == moments
+
+
 def test_any_number_of_rows_is_written_in_batches(thread):
+    count = 2 * (MOST_VALUES // len(NewFloor._fields)) + 1
     with CaptureQueriesContext(connection) as captured:
-        rows.insert([floor(thread, number) for number in range(2 * rows.BATCH + 1)])
-    assert Post.objects.count() == 2 * rows.BATCH + 1
-    assert len(captured) == 3
+        NEW_FLOOR.insert([floor(thread, number) for number in range(count)])
+    assert Post.objects.count() == count
+    assert len(captured) == (1 if connection.vendor == "sqlite" else 3)
+
+
+def test_a_row_that_is_there_is_passed_over_only_when_asked():
+    def entry(title):
+        return ("nga", "edited", "members", "", "1", "", MOMENT, MOMENT, title, "", "", {"数": [1, "%s"]})
+
+    ROWS.insert([entry("first"), entry("second")], pass_over=True)
+    ROWS.insert([entry("third")], pass_over=True)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ROWS.insert([entry("fourth")])
+    assert StreamEntry.objects.values_list("title", "data").get() == ("first", {"数": [1, "%s"]})
 
 
 def test_an_update_writes_the_named_fields_of_each_row_and_no_others(thread):
-    rows.insert([floor(thread, number) for number in (1, 2)])
-    found = list(Post.objects.order_by("floor_number"))
-    for post in found:
-        post.content_html, post.content_last_changed_at, post.author_name = f"改{post.floor_number}", MOMENT, "不写"
-    rows.update(found, ["content_html", "content_last_changed_at"])
+    NEW_FLOOR.insert([floor(thread, number) for number in (1, 2)])
+    keys = dict(Post.objects.values_list("floor_number", "pk"))
+    columns = Columns(Post, ["content_html", "content_last_changed_at"])
+    columns.update([(f"改{number}", MOMENT, key) for number, key in keys.items()])
     for number in (1, 2):
         assert stored(number)["content_html"] == f"改{number}"
         assert stored(number)["content_last_changed_at"] == MOMENT
         assert stored(number)["author_name"] == "乙 %s '"
 
 
+def test_a_topic_reads_as_django_reads_it(thread):
+    held, usual = hold_thread(thread.pk), Thread.objects.get(pk=thread.pk)
+    found = {name: (type(getattr(held, name)), getattr(held, name)) for name in THREAD.names}
+    assert found == {name: (type(getattr(usual, name)), getattr(usual, name)) for name in THREAD.names}
+    with pytest.raises(Thread.DoesNotExist):
+        hold_thread(thread.pk + 1)
+
+
 def test_nothing_to_write_asks_nothing(django_assert_num_queries):
     with django_assert_num_queries(0):
-        rows.insert([])
-        rows.update([], ["content_html"])
+        NEW_FLOOR.insert([])
+        NEW_FLOOR.update([])

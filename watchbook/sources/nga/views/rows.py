@@ -1,16 +1,16 @@
-"""Topics as lines of a list, with how much of each is stored: two more queries for any number of them."""
+"""Topics as lines of a list, with how much of each is stored: one more query for any number of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Count, FilteredRelation, OuterRef, Q, Subquery
 from django.utils.translation import gettext as _
 
 from watchbook.core.ui import badges
 from watchbook.core.ui.badges import Badge
 from watchbook.core.ui.moments import number_text
-from watchbook.sources.nga.counting import stored_counts
 from watchbook.sources.nga.models import Post, Thread, ThreadReadingState
 from watchbook.sources.nga.views.words import own_title
 
@@ -36,15 +36,22 @@ class Row:
 
 
 def rows_of(threads: Sequence[Thread]) -> list[Row]:
-    ids = [thread.pk for thread in threads]
-    counts, openings = stored_counts(ids), _openings(ids)
-    return [_row(thread, counts.get(thread.pk, 0), openings.get(thread.pk, Opening())) for thread in threads]
+    floors = _floors([thread.pk for thread in threads])
+    return [_row(thread, *floors[thread.pk]) for thread in threads]
 
 
-def _openings(ids: Sequence[int]) -> dict[int, Opening]:
-    found = Post.objects.filter(thread_id__in=ids, floor_number=0)
-    columns = found.values_list("thread_id", "is_deleted_by_source", "content_last_changed_at")
-    return {pk: Opening(is_deleted, changed_at is not None) for pk, is_deleted, changed_at in columns}
+def _floors(ids: Sequence[int]) -> dict[int, tuple[int, Opening]]:
+    """How many floors of each topic are stored, counted in the index alone, and the state of the opening post."""
+    counted = Post.objects.filter(thread=OuterRef("pk")).order_by().values("thread").annotate(number=Count("pk"))
+    found = Thread.objects.filter(pk__in=ids).annotate(
+        stored=Subquery(counted.values("number")),
+        opening=FilteredRelation("posts", condition=Q(posts__floor_number=0)),
+    )
+    columns = ("pk", "stored", "opening__is_deleted_by_source", "opening__content_last_changed_at")
+    return {
+        pk: (stored or 0, Opening(bool(is_deleted), changed_at is not None))
+        for pk, stored, is_deleted, changed_at in found.values_list(*columns)
+    }
 
 
 def _row(thread: Thread, stored: int, opening: Opening) -> Row:

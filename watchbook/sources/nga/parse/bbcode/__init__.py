@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from html import escape
+from typing import NamedTuple
 
 from watchbook.sources.nga.parse.bbcode import tokens as kinds
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
@@ -23,18 +23,16 @@ LONGEST = 1_000_000
 MOST_TAGS = 60_000
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a post stands: its dice and its addresses depend on it."""
 
-    addresses: Addresses = field(default_factory=Addresses)
+    addresses: Addresses = Addresses()
     tid: int = 0
     pid: int = 0
     author_id: int | None = None
 
 
-@dataclass(frozen=True)
-class Extras:
+class Extras(NamedTuple):
     """What is shown around the text."""
 
     subject: str = ""

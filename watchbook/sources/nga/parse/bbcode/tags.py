@@ -53,7 +53,8 @@ class Shape:
 
 def shown(text: str) -> str:
     """A piece of source as readers see it, ready to stand in HTML, line feeds as they are."""
-    return escape(with_display_names(unescape(text)), quote=True)
+    # Quotes need no escape between tags, where this stands, and the cleaner would write them plainly again.
+    return escape(with_display_names(unescape(text)), quote=False)
 
 
 def inline_shape(token: Token, addresses: Addresses) -> Shape | None:

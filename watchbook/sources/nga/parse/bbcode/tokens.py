@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 TEXT, OPEN, CLOSE, SMILEY, MENTION, ITEM, RAW = "text", "open", "close", "smiley", "mention", "item", "raw"
 
@@ -16,20 +17,24 @@ RAW_WITHOUT_ATTRIBUTE = frozenset({"url", "tid", "pid", "stid"})
 # An address that is longer is none; the end that was found belongs to another tag.
 LONGEST_BODY = 2100
 
-_TAG = re.compile(
+_BRACKETS = (
     r"\[s:(?P<smiley>[^\[\]\s]{1,20})\]"
     r"|\[@(?P<mention>[^\[\]\n]{1,40})\]"
     r"|(?P<item>\[\*\])"
     r"|\[(?P<end>/)?(?P<name>[a-zA-Z]{1,16})(?P<number>-?\d{1,3})?(?P<rest>(?:=|[ ])[^\[\]\n]{0,2100})?\]"
-    # A line between marks is a heading.
-    r"|(?m:^)(?P<mark>={3,50}|-{3,50})(?P<title>[^\n=\-](?:[^\n]{0,98}?[^\n=\-])?)(?:={3,50}|-{3,50})[ \t]{0,20}$",
+)
+# All its branches begin with the same character, which is looked for quickly. Headings are rare and looked for slowly.
+_TAG = re.compile(_BRACKETS)
+# A line between marks is a heading.
+_TAG_OR_HEADING = re.compile(
+    rf"{_BRACKETS}|(?m:^)(?P<mark>={{3,50}}|-{{3,50}})(?P<title>[^\n=\-](?:[^\n]{{0,98}}?[^\n=\-])?)"
+    r"(?:={3,50}|-{3,50})[ \t]{0,20}$",
     re.MULTILINE,
 )
 _END = re.compile(rf"\[/({'|'.join(sorted(RAW_TAGS | RAW_WITHOUT_ATTRIBUTE))})\]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`text` is how it stands in the source; `body` is what a raw tag encloses."""
 
     kind: str
@@ -43,12 +48,14 @@ class Token:
 def tokens(source: str, known: frozenset[str]) -> Iterator[Token]:
     """Tokens in order; joined, their texts are the source."""
     ends = _Ends(source)
+    has_marks = "===" in source or "---" in source
+    search = (_TAG_OR_HEADING if has_marks else _TAG).search
     last = at = 0
-    while (hit := _TAG.search(source, at)) is not None:
+    while (hit := search(source, at)) is not None:
         found, end = _token(hit, source, ends, known)
         if not found:
             # A line of marks may hide a tag behind its first character, so that the search goes on right there.
-            at = hit.start() + 1 if hit["mark"] else hit.end()
+            at = hit.start() + 1 if has_marks and hit["mark"] else hit.end()
             continue
         if hit.start() > last:
             yield Token(TEXT, source[last : hit.start()])
@@ -59,21 +66,15 @@ def tokens(source: str, known: frozenset[str]) -> Iterator[Token]:
 
 
 def _token(hit: re.Match[str], source: str, ends: _Ends, known: frozenset[str]) -> tuple[list[Token], int]:
-    whole = hit[0]
-    if hit["smiley"]:
-        return [Token(SMILEY, whole, attribute=hit["smiley"])], hit.end()
-    if hit["mention"]:
-        return [Token(MENTION, whole, attribute=hit["mention"])], hit.end()
-    if hit["item"]:
-        return [Token(ITEM, whole, name="*")], hit.end()
-    if hit["mark"]:
-        return _heading(hit, known), hit.end()
-    name = hit["name"].lower()
+    whole, given = hit[0], hit["name"]
+    if given is None:
+        return _nameless(hit, known), hit.end()
+    name = given.lower()
     if name not in known:
         return [], hit.end()
-    attribute = (hit["rest"] or "")[1:]
     if hit["end"]:
         return [Token(CLOSE, whole, name)], hit.end()
+    attribute = (hit["rest"] or "")[1:]
     made = Token(OPEN, whole, name, hit["number"] or "", attribute)
     if name in RAW_TAGS or (name in RAW_WITHOUT_ATTRIBUTE and not attribute):
         closing = ends.after(name, hit.end())
@@ -83,6 +84,14 @@ def _token(hit: re.Match[str], source: str, ends: _Ends, known: frozenset[str]) 
         raw = Token(RAW, source[hit.start() : end], name, made.number, attribute, source[hit.end() : start])
         return [raw], end
     return [made], hit.end()
+
+
+def _nameless(hit: re.Match[str], known: frozenset[str]) -> list[Token]:
+    if hit["smiley"]:
+        return [Token(SMILEY, hit[0], attribute=hit["smiley"])]
+    if hit["mention"]:
+        return [Token(MENTION, hit[0], attribute=hit["mention"])]
+    return [Token(ITEM, hit[0], name="*")] if hit["item"] else _heading(hit, known)
 
 
 def _heading(hit: re.Match[str], known: frozenset[str]) -> list[Token]:
@@ -97,9 +106,14 @@ class _Ends:
     """Where the ends of raw tags stand, found once, so that many open tags without an end cost nothing more."""
 
     def __init__(self, source: str) -> None:
-        self.places: dict[str, list[tuple[int, int]]] = {}
-        for hit in _END.finditer(source):
-            self.places.setdefault(hit[1].lower(), []).append((hit.start(), hit.end()))
+        self.source = source
+
+    @cached_property
+    def places(self) -> dict[str, list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {}
+        for hit in _END.finditer(self.source):
+            found.setdefault(hit[1].lower(), []).append((hit.start(), hit.end()))
+        return found
 
     def after(self, name: str, position: int) -> tuple[int, int] | None:
         places = self.places.get(name, [])
