@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from django.db import connection
-from django.db.models import F
 
+from watchbook.base.store.rows import Columns
 from watchbook.base.web import pace
 from watchbook.sources.reddit import options
 from watchbook.sources.reddit.fetch.bucket import MS, Bucket, Limits
@@ -24,6 +24,12 @@ T = TypeVar("T")
 # How long a request waits for its turn before the worker is given back.
 PATIENCE_SECONDS = 150.0
 LONGEST_NAP = 1.0
+ROW = Columns(Access, [field.name for field in Access._meta.concrete_fields])
+STATE = Access._meta.get_field("state")
+SWAP = """
+    UPDATE reddit_access SET state = %s, revision = revision + 1, granted_count = granted_count + %s
+    WHERE id = %s AND revision = %s
+"""
 
 
 def access_name() -> str:
@@ -93,20 +99,25 @@ def change(step: Callable[[Bucket], T], *, granting: bool = False) -> T:
         granted = int(granting and result == 0)
         if state == row.state and not granted:
             return result
-        columns: dict[str, Any] = {"state": state, "revision": row.revision + 1}
-        if granted:
-            columns["granted_count"] = F("granted_count") + 1
-        if Access.objects.filter(pk=row.pk, revision=row.revision).update(**columns):
+        if _swap(row, state, granted):
             return result
         if attempt > 3:
             time.sleep(random.uniform(0.001, 0.01))
     raise Stop(Outcome.BUSY, "the shared limit could not be changed")
 
 
+def _swap(row: Access, state: dict[str, Any], granted: int) -> bool:
+    """Twice for every request that leaves, so in plain SQL: four fifths of it were spent on building the statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(SWAP, [STATE.get_db_prep_save(state, connection), granted, row.pk, row.revision])
+        return bool(cursor.rowcount == 1)
+
+
 def shared_row() -> Access:
     """The row that all processes of this client share; made when it is first needed."""
     name = access_name()
-    row = Access.objects.filter(name=name).first()
+    found = ROW.select("name = %s", [name])
+    row = Access(**dict(zip(ROW.names, found[0], strict=True))) if found else None
     if row is None:
         Access.objects.bulk_create([Access(name=name)], ignore_conflicts=True)
         row = Access.objects.get(name=name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from watchbook.base.store.upsert import upsert
+from watchbook.base.store.rows import Columns
 from watchbook.sources.reddit import options
 from watchbook.sources.reddit.models import PostHot
 from watchbook.sources.reddit.models.posts import SOURCE
@@ -17,7 +17,8 @@ from watchbook.sources.reddit.store import refresh
 from watchbook.sources.reddit.store.deciding import Decision, Step
 from watchbook.sources.reddit.store.lookups import hot_ids
 
-COLUMNS = ["subreddit", "title", "content", "score", "expires_at", "extra_data"]
+CHANGED = ["subreddit", "title", "content", "score", "expires_at", "extra_data"]
+ROWS = Columns(PostHot, ["source", "source_post_id", "created_at", *CHANGED])
 
 
 def store_hot(decisions: Sequence[Decision], *, community_of: Callable[[PostRecord], str], now: datetime) -> None:
@@ -27,13 +28,10 @@ def store_hot(decisions: Sequence[Decision], *, community_of: Callable[[PostReco
     here = hot_ids(one.record.post_id for one in seen)
     known = [one for one in seen if one.record.post_id in here]
     refresh.refresh_hot([one for one in known if one.step is Step.SAME], expires)
-    changed = [
-        PostHot(**_copy(one.record, community_of(one.record), expires)) for one in known if one.step is not Step.SAME
-    ]
-    if changed:
-        upsert(PostHot, changed, unique=["source", "source_post_id"], update=COLUMNS)
+    changed = [_copy(one.record, community_of(one.record), expires) for one in known if one.step is not Step.SAME]
+    ROWS.upsert(changed, unique=["source", "source_post_id"], update=CHANGED)
     fresh = [one.record for one in seen if one.record.post_id not in here]
-    refresh.insert(PostHot, [_copy(record, community_of(record), expires) for record in fresh])
+    ROWS.insert([_copy(record, community_of(record), expires) for record in fresh])
     gone = [one.record.post_id for one in decisions if one.record.is_gone and one.row is not None]
     if gone:
         forget(gone)
@@ -43,18 +41,11 @@ def _copies(post_ids: Iterable[str]) -> QuerySet[PostHot]:
     return PostHot.objects.filter(source=SOURCE, source_post_id__in=list(post_ids))
 
 
-def _copy(record: PostRecord, community: str, expires: datetime) -> dict[str, Any]:
-    return {
-        "source": SOURCE,
-        "source_post_id": record.post_id,
-        "subreddit": community,
-        "title": record.title,
-        "content": record.text or "",
-        "score": record.score,
-        "created_at": record.created_at,
-        "expires_at": expires,
-        "extra_data": {**record.extra_data, "num_comments": record.num_comments, "author": record.author},
-    }
+def _copy(record: PostRecord, community: str, expires: datetime) -> tuple[Any, ...]:
+    """In the order of `ROWS`."""
+    extra = {**record.extra_data, "num_comments": record.num_comments, "author": record.author}
+    shown = (community, record.title, record.text or "", record.score, expires, extra)
+    return (SOURCE, record.post_id, record.created_at, *shown)
 
 
 def forget(post_ids: Sequence[str]) -> None:

@@ -10,24 +10,27 @@ from django.db import connection
 
 from watchbook.sources.reddit.models.posts import SOURCE
 
-AMONG = "SELECT source_post_id FROM {table} WHERE source = %s AND source_post_id IN ({marks})"
-
 
 def anchors(post_ids: Iterable[str], until: datetime) -> set[str]:
     """Ids that prove something: seen in `new` by a visit, up to this moment, that itself had joined up."""
     moment = connection.ops.adapt_datetimefield_value(until)
-    return _among("posts_raw", post_ids, " AND seen_in_new AND first_seen_at <= %s", moment)
+    return _ids("posts_raw", post_ids, " AND seen_in_new AND first_seen_at <= %s", moment)
 
 
 def hot_ids(post_ids: Iterable[str]) -> set[str]:
-    return _among("posts_hot", post_ids)
+    return _ids("posts_hot", post_ids)
 
 
-def _among(table: str, post_ids: Iterable[str], condition: str = "", *values: Any) -> set[str]:
+def among(post_ids: Iterable[str]) -> tuple[str, list[str]]:
+    """A condition that holds for these posts, and its values."""
     ids = list(post_ids)
-    if not ids:
+    return f"source = %s AND source_post_id IN ({', '.join(['%s'] * len(ids))})", [SOURCE, *ids]
+
+
+def _ids(table: str, post_ids: Iterable[str], condition: str = "", *values: Any) -> set[str]:
+    is_one, ids = among(post_ids)
+    if len(ids) == 1:
         return set()
-    sql = AMONG.format(table=table, marks=", ".join(["%s"] * len(ids))) + condition
     with connection.cursor() as cursor:
-        cursor.execute(sql, [SOURCE, *ids, *values])
+        cursor.execute(f"SELECT source_post_id FROM {table} WHERE {is_one}{condition}", [*ids, *values])  # noqa: S608
         return {row[0] for row in cursor.fetchall()}

@@ -30,16 +30,17 @@ def add_visit(report: VisitReport, now: datetime) -> None:
     """Count one visit of one community."""
     kind = {Outcome.OK: "successful_crawls", Outcome.EMPTY: "empty_crawls"}.get(Outcome(report.outcome))
     kind = "empty_crawls" if report.outcome == Outcome.SUSPICIOUS_EMPTY else kind or "failed_crawls"
+    latency = F("latency_seconds") + report.duration_seconds
     add(
         now,
+        # First: MariaDB reckons with values that it has just set, others with the old ones.
+        avg_latency_seconds=latency / Cast(CRAWLS + 1, FloatField()),
         **{kind: F(kind) + 1},
         **_posts(report.tally),
         requests=F("requests") + report.http_request_count,
         gaps=F("gaps") + int(report.possible_gap),
-        latency_seconds=F("latency_seconds") + report.duration_seconds,
+        latency_seconds=latency,
     )
-    # A statement of its own: within one, MariaDB reckons with values that it has just set, others with the old ones.
-    add(now, avg_latency_seconds=F("latency_seconds") / Cast(CRAWLS, FloatField()))
 
 
 def add_reading(tally: Tally, requests: int, now: datetime) -> None:
@@ -49,8 +50,8 @@ def add_reading(tally: Tally, requests: int, now: datetime) -> None:
 
 def add_read(is_hit: bool, now: datetime) -> None:
     """Count one read of posts: a hit needed no cold store."""
-    add(now, cache_hits=F("cache_hits") + int(is_hit), cache_reads=F("cache_reads") + 1)
-    add(now, cache_hit_rate=Cast(F("cache_hits"), FloatField()) / F("cache_reads"))
+    hits, reads = F("cache_hits") + int(is_hit), F("cache_reads") + 1
+    add(now, cache_hit_rate=Cast(hits, FloatField()) / reads, cache_hits=hits, cache_reads=reads)
 
 
 def add(now: datetime, **columns: Any) -> None:

@@ -8,13 +8,16 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from watchbook.base.store.upsert import upsert
+from django.db import connection
+
+from watchbook.base.store.rows import Columns
 from watchbook.sources.reddit.models import FoundBy, PostRaw, PostSpan
 from watchbook.sources.reddit.models.posts import SOURCE
 from watchbook.sources.reddit.parse import PostRecord
 from watchbook.sources.reddit.records import Tally
 from watchbook.sources.reddit.store import hot, refresh, telling
 from watchbook.sources.reddit.store.deciding import Decision, KnownRow, Step, decide, next_recheck
+from watchbook.sources.reddit.store.lookups import among
 
 KEY = ["source", "source_post_id", "text_norm_hash"]
 # What a known row takes over from a look. Never title and content: those are what the row is about.
@@ -23,11 +26,20 @@ REFRESHED = [
     "author_deleted", "seen_in_new", "observed_at", "updated_at", "recheck_due", "recheck_step", "missing_looks",
     "extra_data",
 ]  # fmt: skip
-KNOWN = (
-    "pk", "source_post_id", "text_norm_hash", "version", "is_current", "score", "num_comments",
+NEW = Columns(PostRaw, [
+    "source", "source_post_id", "text_norm_hash", "subreddit", "title", "content", "author", "created_at",
+    "first_seen_at", "found_by", *REFRESHED,
+])  # fmt: skip
+KNOWN = Columns(PostRaw, [
+    "id", "source_post_id", "text_norm_hash", "version", "is_current", "score", "num_comments",
     "removed_by_category", "author_deleted", "seen_in_new", "valid_from", "first_seen_at", "recheck_due",
     "recheck_step", "missing_looks", "found_by", "blanked_at",
-)  # fmt: skip
+])  # fmt: skip
+# Every opened version is by now the current row of its post.
+SPANS = """
+    INSERT INTO posts_raw_spans (post_id, source_post_id, version, valid_from)
+    SELECT id, source_post_id, version, %s FROM posts_raw WHERE is_current AND {condition}
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,7 @@ class Reading:
 def known_rows(post_ids: Iterable[str]) -> dict[str, list[KnownRow]]:
     """Every version of these posts by id, without their texts."""
     found: dict[str, list[KnownRow]] = {}
-    for values in PostRaw.objects.of(post_ids).values_list(*KNOWN):
+    for values in KNOWN.select(*among(post_ids)):
         state = [values[-1] is not None, values[2] == hidden_hash(values[1])]
         row = KnownRow(*[*values[:-1], *state])
         found.setdefault(row.post_id, []).append(row)
@@ -78,10 +90,10 @@ def store_posts(records: Sequence[PostRecord], reading: Reading) -> Tally:
     _reveal([one for one in decisions if one.step is Step.REVEALED])
     _close([one.closes for one in decisions if one.closes], reading.now)
     new = [one for one in decisions if one.step is Step.NEW]
-    refresh.insert(PostRaw, [_columns(one, reading) for one in new])
+    # Under the lock of the community nothing can be in the way of a row that nobody knows.
+    NEW.insert([_values(one, reading) for one in new])
     written = [one for one in decisions if one.step is not Step.NEW and _needs_row(one, reading)]
-    if written:
-        upsert(PostRaw, [PostRaw(**_columns(one, reading)) for one in written], unique=KEY, update=REFRESHED)
+    NEW.upsert([_values(one, reading) for one in written], unique=KEY, update=REFRESHED)
     _open_spans([one for one in decisions if one.opens_version], reading.now)
     _refresh([one for one in decisions if not _needs_row(one, reading)], reading.now)
     hot.store_hot(decisions, community_of=reading.community_of, now=reading.now)
@@ -114,28 +126,31 @@ def _tally(decisions: Sequence[Decision]) -> Tally:
     return Tally(new, updated, len(decisions) - new - updated, versions)
 
 
-def _columns(one: Decision, reading: Reading) -> dict[str, Any]:
+def _values(one: Decision, reading: Reading) -> tuple[Any, ...]:
+    """In the order of `NEW`."""
     record, row, now = one.record, one.row, reading.now
     digest = row.text_norm_hash if row and one.step is not Step.REVEALED else record.text_norm_hash
     before = row or one.closes
     due, step = _recheck(one, reading)
-    return {
-        "source": SOURCE,
-        "source_post_id": record.post_id,
-        "text_norm_hash": digest or hidden_hash(record.post_id),
-        "subreddit": reading.community_of(record),
-        "title": record.title,
-        "content": record.text or "",
-        "author": record.author,
+    fixed = (
+        SOURCE,
+        record.post_id,
+        digest or hidden_hash(record.post_id),
+        reading.community_of(record),
+        record.title,
+        record.text or "",
+        record.author,
+        record.created_at,
+        before.first_seen_at if before else now,
+        before.found_by if before else str(reading.found(record)),
+    )
+    refreshed = {
         "score": record.score,
         "num_comments": record.num_comments,
-        "created_at": record.created_at,
         "version": one.version,
-        "first_seen_at": before.first_seen_at if before else now,
-        "found_by": before.found_by if before else str(reading.found(record)),
+        "is_current": True,
         "valid_from": now if one.opens_version or row is None else row.valid_from,
         "valid_to": None,
-        "is_current": True,
         "removed_by_category": record.removed_by_category,
         "author_deleted": record.author_deleted,
         "seen_in_new": reading.is_new_listing or (before.seen_in_new if before else False),
@@ -146,6 +161,7 @@ def _columns(one: Decision, reading: Reading) -> dict[str, Any]:
         "missing_looks": 0,
         "extra_data": _extra(record),
     }
+    return (*fixed, *refreshed.values())
 
 
 def _recheck(one: Decision, reading: Reading) -> tuple[datetime | None, int]:
@@ -187,10 +203,7 @@ def _close(rows: Sequence[KnownRow], now: datetime) -> None:
 def _open_spans(opened: Sequence[Decision], now: datetime) -> None:
     if not opened:
         return
-    current = PostRaw.objects.current().of([one.record.post_id for one in opened])
-    pks = dict(current.values_list("source_post_id", "pk"))
-    span = {"valid_from": now, "valid_to": None}
-    keys = [(one.record.post_id, one.version) for one in opened]
-    refresh.insert(
-        PostSpan, [{"post_id": pks[key], "source_post_id": key, "version": version, **span} for key, version in keys]
-    )
+    condition, ids = among(one.record.post_id for one in opened)
+    with connection.cursor() as cursor:
+        moment = connection.ops.adapt_datetimefield_value(now)
+        cursor.execute(SPANS.format(condition=condition), [moment, *ids])
