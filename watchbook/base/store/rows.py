@@ -7,11 +7,13 @@ form of their own on each database (times, JSON) the field makes it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import orjson
 from django.db import connections, models, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.constants import OnConflict
@@ -182,7 +184,16 @@ def _preparer(field: Any, connection: BaseDatabaseWrapper) -> Callable[[Any], An
     """What makes the form of a value. Of Django's own moments, which are aware, only the last step is needed."""
     if type(field) is models.DateTimeField:
         return connection.ops.adapt_datetimefield_value
+    if type(field) is models.JSONField and field.encoder is None and connection.vendor != "postgresql":
+        return _json
     return lambda value: field.get_db_prep_save(value, connection)
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value)  # a number beyond 64 bits, half a surrogate pair, a key that is no text
 
 
 def _target(field: Any) -> Any:

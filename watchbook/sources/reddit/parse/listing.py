@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from watchbook.base.text import clean_text
 from watchbook.base.text import cut as cut_any
 from watchbook.sources.reddit.parse.normal import text_norm_hash
@@ -69,14 +71,23 @@ def parse_listing(body: bytes) -> Listing:
 
 
 def _data(body: bytes) -> Mapping[str, Any]:
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        raise NotAListing("not JSON") from None
+    answer = _json(body)
     if not isinstance(answer, dict) or answer.get("kind") != "Listing" or not isinstance(answer.get("data"), dict):
         raise NotAListing("JSON, but not a Listing")
     data: Mapping[str, Any] = answer["data"]
     return data
+
+
+def _json(body: bytes) -> Any:
+    """A page is half a megabyte, so by the fast reader; it refuses half a surrogate pair, which a post may hold."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        pass
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise NotAListing("not JSON") from None
 
 
 def _post(child: Any) -> PostRecord | None:

@@ -15,6 +15,8 @@ def normal(text: str) -> str:
     if not text.isascii() or "&" in text:
         text = html.unescape(text).translate(_INVISIBLE)
         text = unicodedata.normalize("NFKC", text)
+    elif text.isprintable() and "  " not in text:
+        return text.strip(" ")
     return " ".join(text.split())
 
 
