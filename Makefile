@@ -54,7 +54,7 @@ bench: env .venv-bench/.ready ## side by side with peers; prints ratios
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	@touch $@
 
-lint: env ## ruff, format, import contracts, types, house rules
+lint: env ## ruff, format, import contracts, types
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports --no-cache

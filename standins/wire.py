@@ -95,12 +95,6 @@ def head_of(answer: Answer, *, status_line: str | None = None, length: bool = Tr
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
-def _framing(answer: Answer) -> tuple[str, str]:
-    if isinstance(answer.body, bytes):
-        return "Content-Length", str(len(answer.body))
-    return "Transfer-Encoding", "chunked"
-
-
 def reason_of(answer: Answer) -> str:
     if answer.reason is not None:
         return answer.reason

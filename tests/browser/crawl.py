@@ -12,9 +12,15 @@ from tests.browser.driver import Visitor
 
 LINKS = """() => [...document.querySelectorAll("a[href]")].map((link) =>
   [link.href, link.hasAttribute("download")])"""
-_VARIABLE = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*)(?=/|$)")
+# Ids, archives, executions, notes; and the names of communities and posts, which stand after their kind.
+_VARIABLE = re.compile(
+    r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"
+    r"|(?<=/reddit/r)/\w+|(?<=/reddit/posts)/\w+"
+)
 # Two pages of a kind, one of each way to filter or page through it.
 PER_SHAPE, PER_QUERY = 2, 1
+# Filters that can be joined make more pages than anybody looks at.
+QUERIES_PER_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,17 @@ def crawl(
     """Opens what can be reached and calls `look` with each and its status. Gives what was opened."""
     seen: set[str] = set()
     shapes: Counter[str] = Counter()
-    queue, opened = [Link(path) for path in starts], []
+    queries: Counter[str] = Counter()
+    queue = [Link(path) for path in starts]
+    opened: list[Link] = []
     while queue and len(opened) < most:
         link = queue.pop(0)
         if link.path in seen or shapes[link.shape] >= (PER_QUERY if "?" in link.shape else PER_SHAPE):
             continue
+        page, _, query = link.shape.partition("?")
+        if query and queries[page] >= QUERIES_PER_PAGE:
+            continue
+        queries[page] += bool(query)
         seen.add(link.path)
         shapes[link.shape] += 1
         opened.append(link)

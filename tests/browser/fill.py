@@ -225,6 +225,52 @@ def small_things(people: dict[str, Any]) -> None:
     runner.run_now("ops.backup")
 
 
+def fill_forum() -> None:
+    """A few days of a board, and an audit that finds the gap in it."""
+    from watchbook.core.jobs import runner
+
+    runner.run_now("nga.crawl")
+    runner.run_now("nga.audit")
+
+
+def fill_communities(plan: dict[str, Any]) -> None:
+    """Read hours ago; since then one post was edited, and that was seen."""
+    from watchbook.base import clock
+    from watchbook.core.jobs import runner
+    from watchbook.sources.reddit import actions
+    from watchbook.sources.reddit.pool import PoolEntry
+
+    site = Far(plan["url"])
+    with clock.set_to(datetime.fromisoformat(plan["read_at"])):
+        actions.load_entries([PoolEntry(f"r/{name}", "high", ("harbour",)) for name in plan["names"]], "harbour.json")
+        runner.run_now("reddit.incremental")
+    site.do("hold_time", moment=None)
+    site.do("edit", post_id=plan["edited"], text="The lantern was a beacon.")
+    for job in ("reddit.due", "reddit.recheck", "reddit.crawler_health", "reddit.warmup_metrics"):
+        runner.run_now(job)
+
+
+def fill_notes(cookie: str) -> None:
+    from watchbook.core.jobs import runner
+    from watchbook.sources.notes import actions
+
+    actions.add_cookie("harbour_account", cookie, daily_limit=500)
+    actions.add_keyword("Lantern")
+    for job in ("notes.search", "notes.collect", "notes.watch"):
+        runner.run_now(job)
+
+
+def fill_library(operator: Any, member: Any) -> None:
+    from tests.browser.library_desk import make_tree
+    from watchbook.library import actions
+
+    team = actions.create_workspace(operator, "Harbour team")
+    actions.set_member(operator, team.pk, person=member, role="member")
+    space = actions.create_space(operator, team.pk, "Timetables")
+    actions.set_space_member(operator, space.pk, person=member, role="writer")
+    make_tree(operator, member, space)
+
+
 def main() -> None:
     plan = json.load(sys.stdin)
     django.setup()
@@ -248,6 +294,10 @@ def main() -> None:
     last_hour(sites, now)
     raise_alerts(plan["language"], now)
     small_things(people)
+    fill_forum()
+    fill_communities(plan["communities"])
+    fill_notes(plan["cookie"])
+    fill_library(people["operator"], people["member"])
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ OWN_TEXTS = """() => {
     texts.add(node.data.trim().replace(/\\s+/g, " "));
   }
   for (const node of document.querySelectorAll("[aria-label], [placeholder], [title]"))
-    if (!node.closest("code, .mono, .url, time, option"))
+    if (!node.closest("code, .mono, .url, time, option, [lang=en]"))
       for (const name of ["aria-label", "placeholder", "title"])
         if (node.hasAttribute(name)) texts.add(node.getAttribute(name).trim());
   return [...texts];

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import django
 
@@ -88,12 +89,24 @@ def make_all() -> dict[str, str]:
     return {
         "workspace": f"/library/workspaces/{team.pk}/",
         "space": f"/library/spaces/{space.pk}/",
-        **_tree(ada, moss, space),
+        **_tree_and_trash(ada, moss, space),
         **_old_space(ada, team),
     }
 
 
-def _tree(ada: Any, moss: Any, space: Any) -> dict[str, str]:
+def _tree_and_trash(ada: Any, moss: Any, space: Any) -> dict[str, str]:
+    from watchbook.library import actions
+
+    places = make_tree(ada, moss, space)
+    gone = actions.create_page(
+        moss, space.pk, title="A page that nobody needs any more", node_type="file",
+        parent_page_id=UUID(places["folder"].split("/")[3]), content="",
+    )  # fmt: skip
+    actions.trash_page(moss, gone.pk)
+    return places
+
+
+def make_tree(ada: Any, moss: Any, space: Any) -> dict[str, str]:
     from watchbook.library import actions
 
     def make(user: Any, title: str, kind: str, parent: Any = None, content: str = "") -> Any:
@@ -115,11 +128,9 @@ def _tree(ada: Any, moss: Any, space: Any) -> dict[str, str]:
     chinese = make(ada, "冬季航线说明", "file", winter, "<p>周日末班船不等夜班公交。</p>")
     make(ada, "Drafts", "folder", winter)
     make(moss, "Interview notes, pier 4", "file", winter, "<p>The keeper remembers the old lamp.</p>")
-    gone = make(moss, "A page that nobody needs any more", "file", winter)
     actions.pin_page(ada, harbour.pk, pinned=True)
     actions.pin_page(ada, chinese.pk, pinned=True)
     actions.set_favourite(ada, harbour.pk, kept=True)
-    actions.trash_page(moss, gone.pk)
     return {
         "folder": f"/library/pages/{winter.pk}/",
         "file": f"/library/pages/{harbour.pk}/",

@@ -21,13 +21,19 @@ EXPECTED = {
     "/sitemaps/*/parts/", "/sitemaps/*/snapshots/", "/sitemaps/changes/*/", "/sitemaps/changes/*/urls.csv",
     "/channels/", "/channels/*/", "/channels/add/webhook/", "/deliveries/*/", "/alerts/", "/account/", "/keys/",
     "/account/tokens/", "/accounts/2fa/", "/api/docs",
+    "/nga/", "/nga/search/", "/nga/topics/*/", "/nga/topics/*/floors/*/", "/nga/runs/", "/nga/runs/*/", "/nga/audits/",
+    "/nga/audits/*/", "/nga/forums/", "/reddit/", "/reddit/r/*/", "/reddit/posts/", "/reddit/posts/*/",
+    "/reddit/metrics/", "/notes/", "/notes/notes/", "/notes/note/*/", "/library/", "/library/workspaces/*/",
+    "/library/spaces/*/", "/library/pages/*/", "/library/favourites/",
 }  # fmt: skip
 OF_OPERATORS = {
     "/operations/", "/operations/jobs/", "/operations/backups/", "/operations/runs/*/", "/people/", "/audit/",
+    "/reddit/pool/", "/notes/keywords/", "/notes/cookies/", "/notes/executions/", "/notes/alerts/",
 }  # fmt: skip
 MAIN_PAGES = (
     "/", "/stream/", "/sitemaps/", "/sitemaps/add/", "/channels/", "/alerts/", "/search/?q=lantern", "/account/",
-    "/operations/", "/operations/jobs/",
+    "/operations/", "/operations/jobs/", "/nga/", "/reddit/", "/reddit/posts/", "/reddit/metrics/", "/notes/",
+    "/notes/notes/", "/notes/cookies/", "/library/",
 )  # fmt: skip
 
 

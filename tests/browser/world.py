@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from standins.demo import free_port
+from standins.demo_nga import Forum
+from standins.demo_notes import Notes
+from standins.demo_reddit import NAMES, Communities
 from standins.sitemap_site import SitemapSite
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
@@ -24,12 +27,21 @@ SITES = ("shop", "paper", "docs", "sale", "down", "wall", "rest", "atlas", "fres
 
 
 class World:
-    """The sites of SITES, one mail server and one receiver of webhooks."""
+    """The sites of SITES, one mail server, one receiver of webhooks, and what the other systems read."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self.sites = {name: stack.enter_context(SitemapSite()) for name in SITES}
         self.mail = stack.enter_context(SmtpSink())
         self.hooks = stack.enter_context(WebhookSink())
+        self.forum = Forum(stack)
+        self.communities = Communities(stack)
+        self.notes = Notes(stack)
+
+    @property
+    def hosts(self) -> str:
+        """All that Watchbook may ask here."""
+        others = (self.hooks, self.forum.board, self.communities.site, self.notes.platform)
+        return ",".join(site.netloc for site in (*self.sites.values(), *others))
 
 
 class Desk:
@@ -42,11 +54,14 @@ class Desk:
         self.settings = {
             "WATCHBOOK_BIND": f"127.0.0.1:{self.port}",
             "WATCHBOOK_PUBLIC_URL": self.url,
-            "WATCHBOOK_TRUSTED_HOSTS": ",".join(site.netloc for site in (*world.sites.values(), world.hooks)),
+            "WATCHBOOK_TRUSTED_HOSTS": world.hosts,
             "WATCHBOOK_PACE": "off",
             "WATCHBOOK_LOG_LEVEL": "WARNING",
             "EMAIL_HOST": "127.0.0.1",
             "EMAIL_PORT": str(world.mail.port),
+            **world.forum.env,
+            **world.communities.env,
+            **world.notes.env,
         }
 
     def fill(self, world: World, *, days: int, language: str = "en") -> None:
@@ -56,6 +71,13 @@ class Desk:
             "language": language,
             "sites": {name: site.url for name, site in world.sites.items()},
             "hooks": world.hooks.url,
+            "cookie": world.notes.cookie,
+            "communities": {
+                "url": world.communities.site.url,
+                "names": NAMES,
+                "read_at": world.communities.read_at.isoformat(),
+                "edited": next(reversed(world.communities.world.posts)),
+            },
             "people": {"member": MEMBER, "operator": OPERATOR, **NEWCOMERS},
             "password": PASSWORD,
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+LINE_END = "\n"
 MADE = "<!-- Made by `make docs`; change the program, not this page. -->\n\n"
 
 
@@ -137,20 +138,24 @@ def jobs() -> Iterator[str]:
 
 
 def endpoints() -> Iterator[str]:
-    from watchbook.core.api.shell import build_api
-
     yield "# API"
     yield ""
     yield "`Authorization: Bearer TOKEN`, JSON. The same with schemas: `/api/docs` of a running Watchbook."
     yield ""
     yield "| endpoint | what it does |"
     yield "|---|---|"
-    api = build_api()
-    schema = api.get_openapi_schema(path_prefix="/api/")
+    for name, words in operations():
+        yield f"| `{name}` | {words.partition(LINE_END)[0]} |"
+
+
+def operations() -> Iterator[tuple[str, str]]:
+    """Every endpoint with its docstring."""
+    from watchbook.core.api.shell import build_api
+
+    schema = build_api().get_openapi_schema(path_prefix="/api/")
     for path, methods in sorted(schema["paths"].items()):
         for method, operation in methods.items():
-            words = (operation.get("description") or operation.get("summary") or "").split("\n")[0]
-            yield f"| `{method.upper()} {path}` | {words} |"
+            yield f"{method.upper()} {path}", operation.get("description") or ""
 
 
 def prepare() -> None:

@@ -33,6 +33,12 @@ def test_every_option_has_its_reason_in_words():
             assert option.help.endswith("."), option.name
 
 
+def test_every_endpoint_says_what_it_does():
+    found = dict(generate.operations())
+    assert found
+    assert [name for name, words in found.items() if not words.strip()] == []
+
+
 def test_every_runtime_dependency_has_its_reason_beside_it():
     text = (ROOT / "pyproject.toml").read_text()
     block = text.split("dependencies = [", 1)[1].split("\n]", 1)[0]

@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
@@ -136,7 +135,3 @@ def watch(alice: Any, site: SitemapSite) -> Watch:
     made = Watch(alice, site)
     made.check()
     return made
-
-
-def port_of(url: str) -> int:
-    return urlsplit(url).port or 80

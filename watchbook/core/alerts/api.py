@@ -49,6 +49,7 @@ def alert_out(alert: Alert) -> dict[str, Any]:
 
 @router.get("/alerts", response=AlertPage)
 def list_alerts(request: HttpRequest, page: Query[AlertQuery]) -> Any:
+    """Alerts, newest first; `state` keeps those that are open or closed."""
     if page.state not in {"", "open", "closed"}:
         raise Invalid(details=[{"field": "state", "message": "open or closed"}])
     rows = Alert.objects.all()

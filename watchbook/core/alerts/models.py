@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from django.db import models
+from django.urls import Resolver404, resolve
 
 from watchbook.base import clock
 from watchbook.core.notify.models import Level
@@ -45,3 +48,11 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level} {self.title}"
+
+    @property
+    def leads_operators_only(self) -> bool:
+        """Everybody sees the alert; the page where it is mended may be for operators."""
+        try:
+            return bool(getattr(resolve(urlsplit(self.link).path).func, "staff_only", False))
+        except (Resolver404, ValueError):
+            return False

@@ -55,13 +55,12 @@ def keyset(
     *,
     by: str = "-id",
     make: Callable[[M], Any] = lambda row: row,
-    without_nulls: bool = False,
 ) -> dict[str, Any]:
-    """One page of the rows and the cursor of the next. One query. `without_nulls`: the caller has left them out."""
+    """One page of the rows and the cursor of the next. One query."""
     field, descending = by.removeprefix("-"), by.startswith("-")
     key = rows.model._meta.pk.name
     field = key if field in {"id", "pk"} else field
-    if getattr(rows.model._meta.get_field(field), "null", False) and not without_nulls:
+    if getattr(rows.model._meta.get_field(field), "null", False):
         raise TypeError(f"{field} may be NULL: databases disagree where such rows stand, and pages would lose them")
     if page.cursor:
         try:

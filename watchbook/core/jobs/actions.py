@@ -6,12 +6,15 @@ import os
 import socket
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.http import HttpRequest
 
 from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.core import registry
+from watchbook.core.accounts import audit
 from watchbook.core.jobs import carrier, queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
@@ -32,7 +35,8 @@ def check_by_hand(name: str) -> registry.Job:
     return job
 
 
-def run_soon(name: str, *, user: Any = None) -> JobRun:
+@transaction.atomic
+def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """Put one run into the queue; one that waits already is enough and is given instead."""
     check_by_hand(name)
     waiting = JobRun.objects.filter(
@@ -44,10 +48,12 @@ def run_soon(name: str, *, user: Any = None) -> JobRun:
             name, exclusive=exclusive_name(name), requested_by_id=_id_of(user), request_id=request_id.current()
         )
     assert run is not None  # the key is random
+    audit.record("job.started", actor=user, subject=name, request=request, run=run.pk)
     return run
 
 
-def run_again(run: JobRun, *, user: Any = None) -> JobRun:
+@transaction.atomic
+def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """A new run with the arguments of an ended one; the old row stays as it is."""
     if run.name not in registry.jobs():
         raise NotByHand(run.name)
@@ -59,21 +65,26 @@ def run_again(run: JobRun, *, user: Any = None) -> JobRun:
         request_id=request_id.current(),
     )
     assert made is not None  # the key is random
+    audit.record("job.started", actor=user, subject=run.name, request=request, run=made.pk)
     return made
 
 
-def stop(run_id: int) -> bool:
+@transaction.atomic
+def stop(run: JobRun, *, request: HttpRequest | None = None) -> bool:
     """End a run that waits or runs. Raising the fence makes its worker stop at its next step and write nothing more."""
-    if queue.cancel(run_id):
-        return True
-    return bool(
-        JobRun.objects.filter(pk=run_id, state=State.RUNNING).update(
+    held = JobRun.objects.filter(pk=run.pk, state=State.RUNNING)
+    is_stopped = queue.cancel(run.pk) or bool(
+        held.update(
             state=State.CANCELLED, fence=F("fence") + 1, lease_until=None, exclusive_slot=None, finished_at=clock.now()
         )
     )
+    if is_stopped:
+        audit.record("job.stopped", subject=run.name, request=request, run=run.pk)
+    return is_stopped
 
 
-def set_paused(paused: bool, name: str | None = None) -> None:
+@transaction.atomic
+def set_paused(paused: bool, name: str | None = None, *, request: HttpRequest | None = None) -> None:
     """Pause or resume the schedule of one job or of all. What runs goes on; running by hand stays possible."""
     now = clock.now()
     scheduled = {job.name: job.schedule for job in registry.jobs().values() if job.schedule}
@@ -84,6 +95,7 @@ def set_paused(paused: bool, name: str | None = None) -> None:
         assert schedule is not None
         JobSchedule.objects.get_or_create(name=missing, defaults={"next_at": schedule.next_after(now)})
     JobSchedule.objects.filter(name__in=names).update(is_enabled=not paused)
+    audit.record("job.paused" if paused else "job.resumed", subject=name or "*", request=request)
 
 
 def hand_back_rest() -> int:

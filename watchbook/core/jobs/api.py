@@ -10,7 +10,6 @@ from ninja.responses import Status
 
 from watchbook.base import clock
 from watchbook.base.logs import redact
-from watchbook.core.accounts import audit
 from watchbook.core.api.errors import NotFound
 from watchbook.core.api.gate import staff
 from watchbook.core.jobs import actions, board
@@ -61,10 +60,9 @@ def list_jobs(request: HttpRequest) -> dict[str, Any]:
 def run_job(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     """Put a run into the queue. A run that waits already is answered instead of a second one."""
     try:
-        run = actions.run_soon(name, user=request.user)
+        run = actions.run_soon(name, user=request.user, request=request)
     except actions.NotByHand:
         raise NotFound from None
-    audit.record("job.started", subject=name, request=request, run=run.pk)
     return Status(202, run_out(run))
 
 

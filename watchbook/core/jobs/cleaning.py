@@ -1,4 +1,4 @@
-"""Old finished runs are forgotten; the last run of every job stays."""
+"""Old finished runs are forgotten, the last run of every job stays; so are abandoned files and hosts asked no more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.db.models import Max
 
 from watchbook.base.store.scratch import sweep_scratch
+from watchbook.base.web.pace.database import forget_idle
 from watchbook.core.jobs import options
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
@@ -16,6 +17,8 @@ BATCH = 1000
 
 def clean_old_runs(ctx: JobContext) -> Outcome:
     sweep_scratch()
+    with ctx.writing():
+        forget_idle()
     before = ctx.now - timedelta(days=options.KEEP_DAYS.value)
     newest = list(JobRun.objects.values("name").annotate(last=Max("pk")).values_list("last", flat=True))
     ended = [State.DONE, State.FAILED, State.CANCELLED]

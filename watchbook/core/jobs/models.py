@@ -23,9 +23,6 @@ class JobRunQuerySet(models.QuerySet["JobRun"]):
     def ready(self, now: datetime) -> JobRunQuerySet:
         return self.filter(state=State.QUEUED, due_at__lte=now)
 
-    def latest_of(self, name: str) -> JobRun | None:
-        return self.filter(name=name).exclude(started_at=None).order_by("-id").first()
-
 
 class JobRun(models.Model):
     """One run of one job. Claimed by a conditional UPDATE, held by a lease, fenced by a number that only grows."""

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_POST
 from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core import registry
-from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
 from watchbook.core.jobs import actions, board
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
@@ -98,10 +97,9 @@ def run_live(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def run_now(request: HttpRequest, name: str) -> HttpResponse:
     try:
-        run = actions.run_soon(name, user=request.user)
+        run = actions.run_soon(name, user=request.user, request=request)
     except actions.NotByHand:
         raise Http404 from None
-    audit.record("job.started", subject=name, request=request, run=run.pk)
     messages.success(request, _("%(job)s is in the queue as run %(run)s.") % {"job": _title(name), "run": run.pk})
     return redirect("jobs")
 
@@ -111,10 +109,9 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     old = get_object_or_404(JobRun, pk=pk)
     try:
-        run = actions.run_again(old, user=request.user)
+        run = actions.run_again(old, user=request.user, request=request)
     except actions.NotByHand:
         raise Http404 from None
-    audit.record("job.started", subject=old.name, request=request, run=run.pk)
     messages.success(request, _("%(job)s is in the queue as run %(run)s.") % {"job": _title(old.name), "run": run.pk})
     return redirect("job_run", pk=run.pk)
 
@@ -123,8 +120,7 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def stop(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(JobRun, pk=pk)
-    if actions.stop(pk):
-        audit.record("job.stopped", subject=run.name, request=request, run=pk)
+    if actions.stop(run, request=request):
         messages.success(request, _("Run %(run)s is cancelled. What it stored so far stays.") % {"run": pk})
     else:
         messages.info(request, _("Run %(run)s had ended before.") % {"run": pk})
@@ -148,8 +144,7 @@ def pause_all(request: HttpRequest) -> HttpResponse:
 
 def _pause(request: HttpRequest, name: str | None) -> None:
     paused = request.POST.get("paused") == "1"
-    actions.set_paused(paused, name)
-    audit.record("job.paused" if paused else "job.resumed", subject=name or "*", request=request)
+    actions.set_paused(paused, name, request=request)
     if paused:
         messages.success(request, _("The schedule is paused. What runs goes on; *Run now* still works."))
     else:

@@ -121,11 +121,13 @@ def _refused(error: BadConfig) -> Invalid:
 
 @router.get("/channels", response=ChannelPage)
 def list_channels(request: HttpRequest, page: Query[PageQuery]) -> Any:
+    """Your channels; secrets are never shown."""
     return keyset(NotificationChannel.objects.of(request.user), page, by="-created_at", make=channel_out)
 
 
 @router.post("/channels", response={201: ChannelMade})
 def create_channel(request: HttpRequest, given: ChannelIn) -> Any:
+    """A new channel of yours."""
     choices = given.dict(include={"is_active", "digest", "alert_level"})
     try:
         saved = actions.create(
@@ -142,11 +144,13 @@ def create_channel(request: HttpRequest, given: ChannelIn) -> Any:
 
 @router.get("/channels/{channel_id}", response=ChannelOut)
 def get_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    """One channel of yours."""
     return channel_out(_own(request, channel_id))
 
 
 @router.patch("/channels/{channel_id}", response=ChannelOut)
 def change_channel(request: HttpRequest, channel_id: UUID, given: ChannelPatch) -> Any:
+    """Change what is given; the rest stays."""
     choices = {name: value for name, value in given.dict(exclude_unset=True).items() if value is not None}
     config = choices.pop("config", None)
     try:
@@ -158,12 +162,14 @@ def change_channel(request: HttpRequest, channel_id: UUID, given: ChannelPatch) 
 
 @router.delete("/channels/{channel_id}", response={204: None})
 def delete_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    """Remove a channel."""
     actions.delete(_own(request, channel_id))
     return Status(204, None)
 
 
 @router.post("/channels/{channel_id}/test", response=TestOut)
 def test_channel(request: HttpRequest, channel_id: UUID) -> Any:
+    """Send a test notice now and say how it went."""
     try:
         tried = actions.send_test(_own(request, channel_id))
     except TooManyTests as error:
@@ -192,6 +198,7 @@ def rotate_secret(request: HttpRequest, channel_id: UUID) -> Any:
 
 @router.get("/deliveries", response=DeliveryPage)
 def list_deliveries(request: HttpRequest, page: Query[DeliveryQuery]) -> Any:
+    """What was sent through your channels, or waits, newest first."""
     rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)
     if page.channel_id:
         rows = rows.filter(channel=page.channel_id)
@@ -204,6 +211,7 @@ def list_deliveries(request: HttpRequest, page: Query[DeliveryQuery]) -> Any:
 
 @router.post("/deliveries/{delivery_id}/replay", response=DeliveryOut)
 def replay(request: HttpRequest, delivery_id: int) -> Any:
+    """Send a notice once more."""
     rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)
     delivery = get_object_or_404(rows.select_related("channel__user"), pk=delivery_id)
     try:

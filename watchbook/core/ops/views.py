@@ -63,10 +63,9 @@ def backups(request: HttpRequest) -> HttpResponse:
 @require_POST
 def back_up_now(request: HttpRequest) -> HttpResponse:
     try:
-        run = actions.run_soon(BACKUP_JOB, user=request.user)
+        actions.run_soon(BACKUP_JOB, user=request.user, request=request)
     except actions.NotByHand:
         raise Http404 from None
-    audit.record("job.started", subject=BACKUP_JOB, request=request, run=run.pk)
     messages.success(request, _("The backup is being made. It appears here once it is verified."))
     return redirect("ops_backups")
 

@@ -87,6 +87,7 @@ class SavedPage(Schema):
 
 @router.get("/search", response=HitPage)
 def search(request: HttpRequest, asked: Query[SearchQuery]) -> Any:
+    """Everything you may see that holds all the words; title hits first, then newest."""
     try:
         page = find(
             queries.read(asked.q),
@@ -103,12 +104,14 @@ def search(request: HttpRequest, asked: Query[SearchQuery]) -> Any:
 
 @router.get("/saved-searches", response=SavedPage)
 def list_saved(request: HttpRequest, page: Query[PageQuery]) -> Any:
+    """Your saved searches."""
     rows = SavedSearch.objects.of(request.user).prefetch_related("channels")
     return keyset(rows, page, by="-id", make=saved_out)
 
 
 @router.post("/saved-searches", response={201: SavedOut})
 def save_search(request: HttpRequest, given: SavedIn) -> Any:
+    """Save a search; new hits are told through its channels."""
     own = {channel.pk: channel for channel in NotificationChannel.objects.of(request.user)}
     if missing := [pk for pk in given.channel_ids if pk not in own]:
         raise Invalid(details=[{"field": "channel_ids", "message": f"there is no channel {missing[0]}"}])
@@ -119,6 +122,7 @@ def save_search(request: HttpRequest, given: SavedIn) -> Any:
 
 @router.patch("/saved-searches/{int:saved_id}", response=SavedOut)
 def change_saved(request: HttpRequest, saved_id: int, given: SavedPatch) -> Any:
+    """Switch a saved search on or off."""
     saved = get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id)
     actions.set_active(saved, active=given.is_active)
     return saved_out(saved)
@@ -126,6 +130,7 @@ def change_saved(request: HttpRequest, saved_id: int, given: SavedPatch) -> Any:
 
 @router.delete("/saved-searches/{int:saved_id}", response={204: None})
 def remove_saved(request: HttpRequest, saved_id: int) -> Any:
+    """Forget a saved search."""
     get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id).delete()
     return Status(204, None)
 

@@ -46,6 +46,7 @@ class StreamQuery(PageQuery):
 
 @router.get("/stream", response=EntryPage)
 def list_stream(request: HttpRequest, page: Query[StreamQuery]) -> Any:
+    """What changed lately in everything you may see, newest first."""
     rows = StreamEntry.objects.visible_to(viewer_scopes(request.user))
     if page.source:
         rows = rows.filter(source=page.source)

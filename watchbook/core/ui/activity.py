@@ -16,6 +16,7 @@ from watchbook.core.jobs.models import JobRun
 from watchbook.core.stream.models import StreamEntry
 from watchbook.core.ui import moments
 from watchbook.core.ui.charts import Chart, Series, bars
+from watchbook.core.ui.charts.record import shown
 
 DAYS = 30
 FEWEST_DAYS = 7
@@ -28,6 +29,16 @@ class Activity:
     chart: Chart | None
     unmeasured: tuple[date, ...] = ()
     requests_today: int = 0
+    day_count: int = DAYS
+
+    @property
+    def period(self) -> str:
+        return _period(self.day_count)
+
+    @property
+    def short_period(self) -> str:
+        """What the narrow drawing shows."""
+        return _period(shown("s", self.day_count))
 
 
 def activity(scopes: Sequence[str], now: datetime) -> Activity:
@@ -54,7 +65,13 @@ def activity(scopes: Sequence[str], now: datetime) -> Activity:
         for slug, title in _titles(counts)
     ]
     chart = bars(kept, series, label=_finding(kept, totals[start:]))
-    return Activity(chart, tuple(day for day in kept[-DAYS:] if day in silent and day >= days[first]), requests)
+    return Activity(
+        chart, tuple(day for day in kept[-DAYS:] if day in silent and day >= days[first]), requests, len(kept)
+    )
+
+
+def _period(day_count: int) -> str:
+    return _("last %(n)s days") % {"n": day_count}
 
 
 def _last_days(now: datetime) -> list[date]:

@@ -12,7 +12,6 @@ from watchbook.base import clock
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 NONE = "–"
-STYLES = ("full", "short", "date", "time", "seconds")
 
 
 def is_chinese() -> bool:

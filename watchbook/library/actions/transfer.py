@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.utils.html import format_html, format_html_join
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
+from watchbook.base.store.scratch import scratch
 from watchbook.base.text import cut
 from watchbook.core.search.links import safe_link
 from watchbook.core.stream.clip import Clip, find_clip
@@ -38,9 +40,18 @@ def import_file(user: Any, space_id: UUID, path: Path, name: str, *, parent_page
         return add_all(place, records, user, wrap_title=title, reason="imported")
 
 
-def export_space(user: Any, space_id: UUID, target: Path) -> int:
-    """The whole space as a zip of Markdown files; importing it gives the same tree. For readers."""
-    return write_zip(access.space_for(user, space_id), target)
+def export_space(user: Any, space_id: UUID) -> tuple[BinaryIO, str]:
+    """The whole space as a zip of Markdown files, and what to call it; importing it gives the same tree. For readers.
+
+    Whoever sends the file closes it.
+    """
+    space = access.space_for(user, space_id)
+    with scratch("export") as folder:
+        path = folder / "space.zip"
+        write_zip(space, path)
+        # Opened before the folder goes: the file lives on until the answer is sent.
+        file = path.open("rb")
+    return file, f"{slugify(space.name) or 'space'}-{clock.now():%Y-%m-%d}.zip"
 
 
 def see_clip(user: Any, kind: str, object_id: str) -> Clip:

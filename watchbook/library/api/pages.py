@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -116,12 +114,8 @@ def import_file(
 @router.get("/spaces/{uuid:space_id}/export")
 def export(request: HttpRequest, space_id: UUID) -> FileResponse:
     """The whole space as a zip of Markdown files; importing it gives the same tree."""
-    space = access.space_for(request.user, space_id)
-    # Unlinked at once: it is gone when the answer was sent, however that ends.
-    with tempfile.NamedTemporaryFile(prefix="watchbook-export-", suffix=".zip") as target:
-        actions.export_space(request.user, space_id, Path(target.name))
-        opened = Path(target.name).open("rb")  # noqa: SIM115 - the response closes it
-    return FileResponse(opened, as_attachment=True, filename=f"{space.name}.zip", content_type="application/zip")
+    file, name = actions.export_space(request.user, space_id)
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
 @router.get("/pages/{uuid:page_id}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -91,11 +90,6 @@ def begin_rollback(job: FolderMigrationJob, user: Any, *, queued: bool = True) -
         held.control.save(update_fields=["phase"])
         if queued:
             enqueue(held.control)
-
-
-def run_arguments(job_id: UUID, space_id: UUID) -> dict[str, Any]:
-    """For commands that run it here and now: arguments and exclusive name of the run."""
-    return {"args": {"job_id": str(job_id)}, "exclusive": f"library:{space_id}"}
 
 
 def _only_at_work(job: FolderMigrationJob) -> None:

@@ -39,7 +39,6 @@ WITH RECURSIVE down (id) AS (
 )
 SELECT id FROM down
 """
-COUNT = DOWN.replace("SELECT id FROM down", "SELECT COUNT(*) FROM down")
 LIVE_FROM_ROOTS = """
 WITH RECURSIVE down (id) AS (
     SELECT id FROM pages WHERE space_id = %s AND parent_page_id IS NULL AND deleted_at IS NULL
@@ -72,10 +71,6 @@ def ancestors_and_self(page_id: UUID) -> set[UUID]:
 def subtree(page_id: UUID, space_id: UUID) -> list[UUID]:
     """The page and everything alive below it, parents before their children."""
     return [_uuid(row[0]) for row in _ask(DOWN, page_id, space_id)]
-
-
-def subtree_size(page_id: UUID, space_id: UUID) -> int:
-    return int(_ask(COUNT, page_id, space_id)[0][0])
 
 
 def reachable(space_id: UUID) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -10,13 +9,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
-from watchbook.base import clock
 from watchbook.base.store.scratch import scratch
+from watchbook.core import registry
 from watchbook.library import access, actions, options
 from watchbook.library.errors import Problem, Wrong
 from watchbook.library.models import Page, Space, SpaceRole
@@ -24,8 +22,6 @@ from watchbook.library.store.news import page_path
 from watchbook.library.views.frame import frame
 from watchbook.library.views.targets import targets_in, writable
 from watchbook.library.views.ways import answers, done, given, given_id, reader
-
-IMPORTABLE = (".zip", ".md", ".markdown", ".txt")
 
 
 @require_http_methods(["GET", "POST"])
@@ -67,13 +63,7 @@ def _import(request: HttpRequest, space: Space, parent: UUID | None) -> HttpResp
 @answers
 def export(request: HttpRequest, space_id: UUID) -> HttpResponseBase:
     """The whole space as a zip of Markdown files."""
-    space = access.space_for(reader(request), space_id)
-    with scratch("export") as folder:
-        path = Path(folder) / "space.zip"
-        actions.export_space(reader(request), space_id, path)
-        # Opened before the folder goes: the file lives on until the answer is sent.
-        file = path.open("rb")
-    name = f"{slugify(space.name) or 'space'}-{clock.now():%Y-%m-%d}.zip"
+    file, name = actions.export_space(reader(request), space_id)
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
@@ -99,6 +89,7 @@ def clip(request: HttpRequest) -> HttpResponse:
     context = {
         "item": item, "kind": kind, "object_id": object_id, "spaces": spaces, "space": chosen,
         "targets": targets_in(chosen, ()) if chosen else [], "known": _known(user, kind, object_id),
+        "system": _(registry.source(item.source).title),
     }  # fmt: skip
     return render(request, "library/clip.html", context)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text, cut
+from watchbook.core.accounts import audit
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
@@ -30,20 +33,31 @@ class WrongForum(Exception):
         self.code = code
 
 
-def add_forum(fid: int, name: str) -> Forum:
+def add_forum(fid: int, name: str, *, actor: Any = None, request: HttpRequest | None = None) -> Forum:
     """One more board to archive. Its first crawl is the next one."""
     if not fid or abs(fid) >= LARGEST_FID:
         raise WrongForum(_("This is not a number of a board."))
     if Forum.objects.filter(source_forum_id=fid).exists():
-        raise WrongForum(_("This board is archived already."), "exists")
+        raise _twice()
     now = clock.now()
-    return Forum.objects.create(
+    forum = Forum(
         source_forum_id=fid,
         forum_name=cut(name.strip(), 100) or None,
         list_url=f"{options.BASE_URL.value}/thread.php?fid={fid}&order_by=postdatedesc"[:255],
         created_at=now,
         updated_at=now,
     )
+    try:
+        with transaction.atomic():
+            forum.save(force_insert=True)
+            audit.record("nga.forum_added", actor=actor, subject=str(fid), request=request)
+    except IntegrityError:
+        raise _twice() from None
+    return forum
+
+
+def _twice() -> WrongForum:
+    return WrongForum(_("This board is archived already."), "exists")
 
 
 def crawl_now(fid: int) -> JobRun:
@@ -58,33 +72,43 @@ def read_now(tid: int, pages: tuple[int, int] | None = None) -> JobRun:
     return runner.run_now(THREAD, _arguments(tid, pages), exclusive=f"{THREAD}:{tid}")
 
 
-def read_soon(thread: Thread, *, user: Any = None) -> JobRun | None:
+def read_soon(thread: Thread, *, request: HttpRequest | None = None) -> JobRun | None:
     """Put a topic into the queue; None when it waits there already."""
-    tid = thread.source_thread_id
-    waiting = JobRun.objects.live().filter(name=THREAD, exclusive=f"{THREAD}:{tid}")
-    if waiting.exists():
+    tid, fid = thread.source_thread_id, thread.forum.source_forum_id
+    exclusive = f"{THREAD}:{tid}@{fid}" if thread.is_mirror else f"{THREAD}:{tid}"
+    if JobRun.objects.live().filter(name=THREAD, exclusive=exclusive).exists():
         return None
-    requested_by_id = getattr(user, "pk", None)
-    return queue.enqueue(THREAD, _arguments(tid, None), exclusive=f"{THREAD}:{tid}", requested_by_id=requested_by_id)
+    return _enqueue(THREAD, {"tid": tid} | ({"fid": fid} if thread.is_mirror else {}), exclusive, request)
 
 
-def crawl_soon(fid: int | None = None, *, user: Any = None) -> JobRun | None:
+def crawl_soon(fid: int | None = None, *, request: HttpRequest | None = None) -> JobRun | None:
     """Put a crawl of a board, or of all, into the queue; None when one waits or runs already."""
-    return _soon(CRAWL, {} if fid is None else {"fid": fid}, user)
+    return _soon(CRAWL, {} if fid is None else {"fid": fid}, request)
 
 
-def audit_soon(*, repair: bool, user: Any = None) -> JobRun | None:
-    return _soon(AUDIT, {"repair": repair}, user)
+def audit_soon(*, repair: bool, request: HttpRequest | None = None) -> JobRun | None:
+    return _soon(AUDIT, {"repair": repair}, request)
 
 
-def _soon(name: str, args: dict[str, Any], user: Any) -> JobRun | None:
+def _soon(name: str, args: dict[str, Any], request: HttpRequest | None) -> JobRun | None:
     if any(run.args == args for run in JobRun.objects.live().filter(name=name).exclude(key__startswith=f"{name}@")):
         return None
-    requested_by_id = getattr(user, "pk", None)
-    return queue.enqueue(name, args, exclusive=exclusive_name(name), requested_by_id=requested_by_id)
+    return _enqueue(name, args, exclusive_name(name), request)
 
 
-def change_forum(forum: Forum, *, name: str, crawl_page_limit: int, request_rate_limit_per_sec: Decimal) -> Forum:
+@transaction.atomic
+def _enqueue(name: str, args: dict[str, Any], exclusive: str, request: HttpRequest | None) -> JobRun:
+    user = getattr(request, "user", None)
+    run = queue.enqueue(name, args, exclusive=exclusive, requested_by_id=getattr(user, "pk", None))
+    assert run is not None  # the key is random
+    audit.record("job.started", subject=name, request=request, run=run.pk)
+    return run
+
+
+@transaction.atomic
+def change_forum(
+    forum: Forum, *, name: str, crawl_page_limit: int, request_rate_limit_per_sec: Decimal, request: HttpRequest
+) -> Forum:
     """What it is called and how politely it is asked; the next crawl keeps to it."""
     if not 1 <= crawl_page_limit <= MOST_PAGE_LIMIT:
         raise WrongForum(_("Choose 1 to 50 pages."), "page_limit")
@@ -95,6 +119,7 @@ def change_forum(forum: Forum, *, name: str, crawl_page_limit: int, request_rate
     forum.request_rate_limit_per_sec = request_rate_limit_per_sec
     forum.updated_at = clock.now()
     forum.save(update_fields=["forum_name", "crawl_page_limit", "request_rate_limit_per_sec", "updated_at"])
+    audit.record("nga.forum_changed", subject=str(forum.source_forum_id), request=request)
     return forum
 
 

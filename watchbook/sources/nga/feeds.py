@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,13 @@ from watchbook.core.stream import feeds
 from watchbook.core.stream.atom import Feed, Item, atom, full_address, stable_id
 from watchbook.core.stream.models import StreamFeed
 from watchbook.sources.nga.models import Forum, Post, Thread, ThreadSearchDocument
+from watchbook.sources.nga.paths import path
 from watchbook.sources.nga.views.content import plain_text
 
 SOURCE = "nga"
 ENTRIES = 50
 TEXT = 2000
+NUMBER = re.compile(r"(-?\d{1,18})(?:@(-?\d{1,18}))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,12 @@ class Subject:
     thread: Thread | None = None
 
     @property
-    def number(self) -> int:
-        return self.thread.source_thread_id if self.thread else self.forum.source_forum_id  # type: ignore[union-attr]
+    def number(self) -> str:
+        """Of the topic or the board; a mirror of a topic names its board behind it."""
+        if self.thread is None:
+            return str(self.forum.source_forum_id)  # type: ignore[union-attr]
+        board = f"@{self.thread.forum.source_forum_id}" if self.thread.is_mirror else ""
+        return f"{self.thread.source_thread_id}{board}"
 
     @property
     def kind(self) -> str:
@@ -44,11 +51,16 @@ class Subject:
     @property
     def page(self) -> str:
         if self.thread:
-            return reverse("nga:topic", args=[self.number])
+            return path(self.thread)
         return f"{reverse('nga:topics')}?fid={self.number}"
 
+    @property
+    def own_page(self) -> str:
+        """Where its addresses are made and revoked."""
+        return path(self.thread, "topic_feed") if self.thread else reverse("nga:forum_feed", args=[self.number])
+
     def path(self, plain: str) -> str:
-        return reverse("nga:feed", args=[plain, self.kind.partition(":")[0], str(self.number)])
+        return reverse("nga:feed", args=[plain, self.kind.partition(":")[0], self.number])
 
 
 def make(user: Any, subject: Subject, request: HttpRequest) -> str:
@@ -68,17 +80,20 @@ def find(plain: str, kind: str, number: str) -> tuple[Subject, StreamFeed] | Non
     feed = feeds.find(plain)
     if feed is None or feed.source not in ("", SOURCE) or feed.kind not in ("", f"{kind}:{number}"):
         return None
-    subject = _subject(kind, number)
+    subject = subject_of(kind, number)
     return (subject, feed) if subject else None
 
 
-def _subject(kind: str, number: str) -> Subject | None:
-    if not number.removeprefix("-").isdigit() or not number.isascii() or len(number) > 18:
+def subject_of(kind: str, number: str) -> Subject | None:
+    """What the end of an address names; None when it is not here."""
+    found = NUMBER.fullmatch(number)
+    if found is None:
         return None
     if kind == "board":
-        forum = Forum.objects.filter(source_forum_id=int(number)).first()
+        forum = Forum.objects.filter(source_forum_id=int(found[1])).first()
         return Subject(forum=forum) if forum else None
-    thread = Thread.objects.filter(source_thread_id=int(number)).order_by("pk").first() if kind == "topic" else None
+    fid = int(found[2]) if found[2] else None
+    thread = Thread.objects.numbered(int(found[1]), fid).with_mirrors().first() if kind == "topic" else None
     return Subject(thread=thread) if thread else None
 
 
@@ -96,7 +111,7 @@ def document(subject: Subject, plain: str, language: str) -> bytes:
 
 
 def _topics(forum: Forum | None) -> list[Item]:
-    rows = list(Thread.objects.filter(forum=forum).order_by("-thread_created_at", "-pk")[:ENTRIES])
+    rows = list(Thread.objects.filter(forum=forum).with_mirrors().order_by("-thread_created_at", "-pk")[:ENTRIES])
     texts = ThreadSearchDocument.objects.filter(pk__in=[thread.pk for thread in rows])
     by_id = dict(texts.values_list("pk", "first_post_plain_text"))
     return [
@@ -104,7 +119,7 @@ def _topics(forum: Forum | None) -> list[Item]:
             id=stable_id(SOURCE, "topic", thread.source_thread_id),
             title=thread.title,
             text=f"{thread.author_name}\n\n{by_id.get(thread.pk, '')[:TEXT]}",
-            link=reverse("nga:topic", args=[thread.source_thread_id]),
+            link=path(thread),
             updated_at=thread.thread_created_at,
             categories=(SOURCE, *((thread.title_prefix_text,) if thread.title_prefix_text else ())),
         )
@@ -119,7 +134,7 @@ def _floors(thread: Thread) -> list[Item]:
             id=stable_id(SOURCE, "floor", thread.source_thread_id, post.source_post_id),
             title=f"#{post.floor_number} {post.author_name}",
             text=plain_text(post.content_html)[:TEXT],
-            link=reverse("nga:floor", args=[thread.source_thread_id, post.floor_number]),
+            link=path(thread, "floor", post.floor_number),
             updated_at=post.content_last_changed_at or post.post_created_at,
             published_at=post.post_created_at,
             categories=(SOURCE,),

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
+from django.http import Http404
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.text import clean_text
@@ -134,16 +135,23 @@ def boards() -> list[Forum]:
     return list(Forum.objects.order_by("pk"))
 
 
+def thread(tid: int, fid: object = None) -> Thread:
+    """The topic of this number, of this board if one is named; else the one that was found first. May raise Http404."""
+    number = _whole(fid)
+    if isinstance(fid, int) and number is None:
+        raise Http404  # no board has such a number
+    rows = Thread.objects.numbered(min(tid, LARGEST_ID), number).with_mirrors().select_related("reading_state")
+    found = rows.first()
+    if found is None:
+        raise Http404
+    return found
+
+
 def topics_of(wanted: Wanted, forums: Sequence[Forum]) -> ThreadQuerySet:
     """The filtered topics of the boards that are meant. Naming one board lets its indexes serve both orders."""
     ids = [forum.pk for forum in forums if wanted.fid is None or forum.source_forum_id == wanted.fid]
     rows = Thread.objects.filter(forum_id=ids[0]) if len(ids) == 1 else Thread.objects.filter(forum_id__in=ids)
-    return wanted.narrow(rows)
-
-
-def without_reply_time(rows: ThreadQuerySet, most: int) -> list[Thread]:
-    """Topics whose last reply the source never told: the end of the list by last reply. Hardly any ever are."""
-    return list(rows.filter(last_reply_at=None).order_by("-thread_created_at", "-pk")[:most])
+    return wanted.narrow(rows).with_mirrors()
 
 
 @dataclass(frozen=True)
@@ -164,7 +172,7 @@ class Matches:
 def search(wanted: Wanted, forums: Sequence[Forum], scopes: Sequence[str], *, limit: int, cursor: str = "") -> Matches:
     """Topics whose title or opening post holds every word; title hits first, then newest. May raise BadCursor."""
     asked = queries.read(wanted.q)
-    rows = topics_of(wanted, forums).select_related("forum", "reading_state")
+    rows = topics_of(wanted, forums).select_related("reading_state")
     found: list[Match] = []
     for _round in range(MOST_ROUNDS):
         # One more than is still wanted would have to be thrown away; the word index goes on from where it stopped.
@@ -197,6 +205,6 @@ __all__ = [
     "boards",
     "midnight",
     "search",
+    "thread",
     "topics_of",
-    "without_reply_time",
 ]

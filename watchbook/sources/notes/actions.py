@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -278,12 +279,12 @@ def forget_author(author_id: str, *, user: Any = None) -> int:
     return gone
 
 
-def search_soon(keyword: Keyword, user: Any = None) -> JobRun:
+def search_soon(keyword: Keyword, user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """Search this word at the next step of the queue, whenever its turn would have been."""
     set_keyword_active(keyword, True)
-    return job_actions.run_soon("notes.search", user=user)
+    return job_actions.run_soon("notes.search", user=user, request=request)
 
 
-def collect_soon(user: Any = None) -> JobRun:
+def collect_soon(user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """Start a collection in the background; its run shows live counts."""
-    return job_actions.run_soon("notes.collect", user=user)
+    return job_actions.run_soon("notes.collect", user=user, request=request)

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
@@ -243,22 +244,30 @@ def set_wish(name: str, wish: str, *, actor: Any = None) -> CommunityCache:
     return community(name)
 
 
-def crawl_soon(*, requested_by: Any = None) -> JobRun | None:
+def crawl_soon(*, request: HttpRequest | None = None) -> JobRun | None:
     """A run that visits whatever is due; None when somebody has asked for one already."""
     asked = JobRun.objects.live().filter(name=CRAWL).exclude(key__startswith=f"{CRAWL}@")
     if asked.exists():
         return None
-    return queue.enqueue(CRAWL, {}, exclusive=exclusive_name(CRAWL), requested_by=requested_by)
+    return _enqueue(CRAWL, {}, exclusive_name(CRAWL), request)
 
 
-def visit_soon(name: str, *, requested_by: Any = None) -> JobRun | None:
+def visit_soon(name: str, *, request: HttpRequest | None = None) -> JobRun | None:
     """A run that visits this community now, due or not; None when one is waiting already."""
     row = community(name)
     waiting = JobRun.objects.live().filter(name=VISIT, exclusive=f"reddit:{row.community_name}").exists()
     if waiting:
         return None
     args = {"community": row.community_name}
-    return queue.enqueue(VISIT, args, exclusive=f"reddit:{row.community_name}", requested_by=requested_by)
+    return _enqueue(VISIT, args, f"reddit:{row.community_name}", request)
+
+
+@transaction.atomic
+def _enqueue(name: str, args: dict[str, Any], exclusive: str, request: HttpRequest | None) -> JobRun | None:
+    run = queue.enqueue(name, args, exclusive=exclusive, requested_by=getattr(request, "user", None))
+    if run is not None:
+        audit.record("job.started", subject=name, request=request, run=run.pk)
+    return run
 
 
 @transaction.atomic

@@ -88,7 +88,7 @@ def _badge(state: dict[str, Any]) -> Badge:
 def _facts(state: dict[str, Any]) -> list[Fact]:
     facts = [Fact(_("Communities"), f"{state['active']:,}")]
     if state["last_at"]:
-        facts.append(Fact(_("Last visit"), when(state["last_at"])))
+        facts.append(Fact(_("Last visit"), when(state["last_at"], "short")))
     if state["next_at"]:
-        facts.append(Fact(_("Next visit"), when(state["next_at"])))
+        facts.append(Fact(_("Next visit"), when(state["next_at"], "short")))
     return facts

@@ -71,7 +71,7 @@ def _wait(row: HostPace, now: int, *, heeds_pause: bool) -> Wait:
 
 
 def forget_idle(days: int = 7) -> int:
-    """Delete rows of hosts that nobody asked for a while; for a maintenance job."""
+    """Delete rows of hosts that nobody asked for a while."""
     before = _now_ms() - days * DAY_MS
     idle = HostPace.objects.filter(next_at_ms__lt=before, lease_until_ms__lt=before, paused_until_ms__lt=before)
     return idle.delete()[0]

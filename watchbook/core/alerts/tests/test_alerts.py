@@ -137,3 +137,13 @@ def test_many_workers_that_notice_it_at_once_open_one(operator):
     assert sorted(results) == [False] * 5 + [True]
     assert Alert.objects.count() == 1
     assert Delivery.objects.count() == 1
+
+
+@pytest.mark.parametrize(("link", "is_shown"), [("/operations/", False), ("/alerts/?a=1", True), ("/nowhere/", True)])
+def test_member_gets_no_link_to_a_page_of_operators(operator, link, is_shown):
+    open_alert("test", level="P0", **{**WORDS, "link": link})
+    button = f'href="{link}">Show'.encode()
+    member, chief = client_of(make_person("alice")), client_of(operator)
+    for path in ("/", "/alerts/"):
+        assert (button in member.get(path).content) is is_shown
+        assert button in chief.get(path).content

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from watchbook.core.search.index import Document
 
-JOINED = {"Mn", "Mc"}
-
 
 def is_dense(character: str) -> bool:
     """Written without spaces, as far as the test's alphabet goes."""

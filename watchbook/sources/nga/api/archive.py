@@ -11,13 +11,15 @@ from ninja import Query
 from pydantic import field_validator
 
 from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.api.errors import Invalid, NotFound
+from watchbook.core.api.errors import Invalid
 from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.cursors import BadPlace
 from watchbook.sources.nga import counting, finding
 from watchbook.sources.nga.api.router import router
 from watchbook.sources.nga.api.shapes import REVISION, fields, post_out, thread_out
 from watchbook.sources.nga.finding import COLUMNS, CREATED, LAST_REPLY, BadCursor, Wanted
-from watchbook.sources.nga.models import Post, PostRevision, Thread, ThreadTag
+from watchbook.sources.nga.models import Post, PostRevision, ThreadTag
+from watchbook.sources.nga.models.by_reply import by_reply
 from watchbook.sources.nga.models.forum import ThreadQuerySet
 
 LARGEST = 2**63 - 1
@@ -50,6 +52,7 @@ class ThreadsQuery(PageQuery):
 
 
 class PostsQuery(PageQuery):
+    fid: int | None = None
     author_id: int | None = None
     from_floor: int = 0
 
@@ -61,7 +64,7 @@ def threads(request: HttpRequest, page: Query[ThreadsQuery]) -> dict[str, Any]:
     boards = finding.boards()
     if page.q:
         return _search(request, wanted, page)
-    rows = finding.topics_of(wanted, boards).select_related("forum")
+    rows = finding.topics_of(wanted, boards)
     return (
         _by_last_reply(rows, page)
         if wanted.order == LAST_REPLY
@@ -70,12 +73,15 @@ def threads(request: HttpRequest, page: Query[ThreadsQuery]) -> dict[str, Any]:
 
 
 def _by_last_reply(rows: ThreadQuerySet, page: PageQuery) -> dict[str, Any]:
-    """Topics whose last reply is not known stand at the end of the last page."""
-    told = rows.filter(last_reply_at__isnull=False)
-    found = keyset(told, page, by="-last_reply_at", make=thread_out, without_nulls=True)
-    if found["next"] is None:
-        found["items"] += [thread_out(thread) for thread in finding.without_reply_time(rows, page.limit)]
-    return found
+    try:
+        piece = by_reply(rows, size=page.limit, older=page.cursor)
+    except BadPlace:
+        raise _bad_cursor() from None
+    return {"items": [thread_out(thread) for thread in piece.items], "next": piece.older or None}
+
+
+def _bad_cursor() -> Invalid:
+    return Invalid("The cursor is not one that this list gave out.", code="bad_cursor")
 
 
 def _search(request: HttpRequest, wanted: Wanted, page: PageQuery) -> dict[str, Any]:
@@ -84,7 +90,7 @@ def _search(request: HttpRequest, wanted: Wanted, page: PageQuery) -> dict[str, 
             wanted, finding.boards(), viewer_scopes(request.user), limit=page.limit, cursor=page.cursor
         )
     except BadCursor:
-        raise Invalid("The cursor is not one that this list gave out.", code="bad_cursor") from None
+        raise _bad_cursor() from None
     items = [
         thread_out(match.thread) | {"is_title_hit": match.hit.is_title_hit, "excerpt": _text(match.hit.body_parts)}
         for match in found.items
@@ -99,7 +105,7 @@ def _text(parts: Any) -> str:
 @router.get("/threads/{int:tid}")
 def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, Any]:
     """One topic with its tags, how many floors are stored and which are missing."""
-    found = find_thread(tid, fid)
+    found = finding.thread(tid, fid)
     tags = ThreadTag.objects.filter(thread_maps__thread=found).order_by("pk")
     missing = counting.missing_numbers(found)
     state = getattr(found, "reading_state", None)
@@ -113,20 +119,10 @@ def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, 
     }
 
 
-def find_thread(tid: int, fid: int | None = None) -> Thread:
-    rows = Thread.objects.filter(source_thread_id=min(tid, LARGEST)).select_related("forum", "reading_state")
-    if fid is not None:
-        rows = rows.filter(forum__source_forum_id=max(min(fid, LARGEST), -LARGEST))
-    found = rows.order_by("pk").first()
-    if found is None:
-        raise NotFound
-    return found
-
-
 @router.get("/threads/{int:tid}/posts")
 def posts(request: HttpRequest, tid: int, page: Query[PostsQuery]) -> dict[str, Any]:
     """Floors of a topic in the order of their numbers, from `from_floor` on; `author_id` keeps one author."""
-    rows = Post.objects.filter(thread=find_thread(tid)).with_version_counts()
+    rows = Post.objects.filter(thread=finding.thread(tid, page.fid)).with_version_counts()
     if page.author_id is not None:
         rows = rows.filter(author_source_user_id=min(max(page.author_id, 0), LARGEST))
     if page.from_floor > 0:

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Schema
 from ninja.responses import Status
 
-from watchbook.core.accounts import audit as audit_log
 from watchbook.core.api.errors import Conflict, Invalid
 from watchbook.core.api.gate import staff
 from watchbook.core.api.paging import PageQuery, keyset
@@ -42,10 +41,9 @@ def forums(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
 def add(request: HttpRequest, body: ForumIn) -> Status[dict[str, Any]]:
     """Archive one more board from the next run on."""
     try:
-        forum = actions.add_forum(body.source_forum_id, body.forum_name)
+        forum = actions.add_forum(body.source_forum_id, body.forum_name, request=request)
     except WrongForum as error:
         raise _problem(error) from None
-    audit_log.record("nga.forum_added", subject=str(forum.source_forum_id), request=request)
     return Status(201, fields(forum, FORUM))
 
 
@@ -60,10 +58,10 @@ def change(request: HttpRequest, forum_id: int, body: ForumPatch) -> dict[str, A
             name=given.get("forum_name", forum.forum_name or ""),
             crawl_page_limit=given.get("crawl_page_limit", forum.crawl_page_limit),
             request_rate_limit_per_sec=given.get("request_rate_limit_per_sec", forum.request_rate_limit_per_sec),
+            request=request,
         )
     except WrongForum as error:
         raise _problem(error) from None
-    audit_log.record("nga.forum_changed", subject=str(forum.source_forum_id), request=request)
     return fields(forum, FORUM)
 
 

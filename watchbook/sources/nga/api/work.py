@@ -9,14 +9,12 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Schema
 from ninja.responses import Status
 
-from watchbook.core.accounts import audit as audit_log
 from watchbook.core.api.errors import Conflict
 from watchbook.core.api.gate import staff
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.jobs.models import JobRun
-from watchbook.sources.nga import actions
+from watchbook.sources.nga import actions, finding
 from watchbook.sources.nga.api import shapes
-from watchbook.sources.nga.api.archive import find_thread
 from watchbook.sources.nga.api.router import router
 from watchbook.sources.nga.api.shapes import fields, run_out, run_thread_out
 from watchbook.sources.nga.counting import NOTHING, run_sums
@@ -113,23 +111,22 @@ def _audit(audit_id: int) -> ThreadFloorAuditRun:
 @router.post("/crawl", auth=staff, response={202: dict[str, Any]})
 def crawl(request: HttpRequest, body: CrawlIn) -> Status[dict[str, Any]]:
     """Put a crawl of one board, or of all, into the queue."""
-    return _queued(request, actions.CRAWL, actions.crawl_soon(body.fid, user=request.user))
+    return _queued(actions.crawl_soon(body.fid, request=request))
 
 
 @router.post("/audit", auth=staff, response={202: dict[str, Any]})
 def start_audit(request: HttpRequest, body: AuditIn) -> Status[dict[str, Any]]:
     """Put an audit into the queue; with `repair` it asks the forum for what is missing."""
-    return _queued(request, actions.AUDIT, actions.audit_soon(repair=body.repair, user=request.user))
+    return _queued(actions.audit_soon(repair=body.repair, request=request))
 
 
 @router.post("/threads/{int:tid}/read", auth=staff, response={202: dict[str, Any]})
-def read(request: HttpRequest, tid: int) -> Status[dict[str, Any]]:
+def read(request: HttpRequest, tid: int, fid: int | None = None) -> Status[dict[str, Any]]:
     """Put the reading of one topic into the queue."""
-    return _queued(request, actions.THREAD, actions.read_soon(find_thread(tid), user=request.user))
+    return _queued(actions.read_soon(finding.thread(tid, fid), request=request))
 
 
-def _queued(request: HttpRequest, name: str, run: JobRun | None) -> Status[dict[str, Any]]:
+def _queued(run: JobRun | None) -> Status[dict[str, Any]]:
     if run is None:
         raise Conflict("It waits or runs already.", code="already_queued")
-    audit_log.record("job.started", subject=name, request=request, run=run.pk)
     return Status(202, {"id": run.pk, "name": run.name, "state": run.state})

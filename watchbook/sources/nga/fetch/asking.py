@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from watchbook.base import sandbox
 from watchbook.base.crash import crash_point
+from watchbook.base.store.scratch import scratch
 from watchbook.base.web import client, counting
 from watchbook.base.web.answer import Answer
 from watchbook.base.web.cookies import CookieJar
@@ -55,9 +55,9 @@ def get(url: str, jar: CookieJar, *, spacing_seconds: float, spend: Callable[[in
 def read(answer: Answer, page: int) -> ListPage | TopicPage:
     """The records of an answer, read in a child. Raises what reading raises: Unreadable, or a TaskError."""
     origin = urlsplit(answer.url)
-    with tempfile.NamedTemporaryFile(prefix="nga-", suffix=".body") as file:
-        file.write(answer.body)
-        file.flush()
+    with scratch("nga") as folder:
+        path = folder / "body"
+        path.write_bytes(answer.body)
         told = sandbox.call(
             READ_TASK,
             {
@@ -65,7 +65,7 @@ def read(answer: Answer, page: int) -> ListPage | TopicPage:
                 "page": page,
                 "site": f"{origin.scheme}://{origin.netloc}",
             },
-            input_path=file.name,
+            input_path=str(path),
             cpu_seconds=READ_CPU_SECONDS,
             memory_mb=READ_MEMORY_MB,
         )

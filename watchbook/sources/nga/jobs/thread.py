@@ -15,8 +15,10 @@ from watchbook.sources.nga.models import MOST_PAGES, Thread
 from watchbook.sources.nga.store.runs import begin_run, begin_thread, finish_thread, save_counts
 
 
-def read_thread(ctx: JobContext, tid: int, first: int | None = None, last: int | None = None) -> Outcome:
-    thread = Thread.objects.filter(source_thread_id=tid).select_related("forum").order_by("pk").first()
+def read_thread(
+    ctx: JobContext, tid: int, first: int | None = None, last: int | None = None, fid: int | None = None
+) -> Outcome:
+    thread = Thread.objects.numbered(tid, fid).select_related("forum").first()
     if thread is None:
         raise GiveUp("This topic is not in the archive.", "unknown_topic")
     if first is None and thread.is_skipped_by_page_total_limit:

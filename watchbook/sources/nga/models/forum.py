@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.db import models
+from django.utils.functional import cached_property
 
 from watchbook.base.store.fields import WallTimeField
 from watchbook.sources.nga.models.columns import ByteField, IdField, created_at, updated_at
@@ -49,6 +51,22 @@ class Forum(models.Model):
 class ThreadQuerySet(models.QuerySet["Thread"]):
     """Reads of the list. Orders are paged by key: `keyset(rows, request.GET, by="thread_created_at")`."""
 
+    def numbered(self, tid: int, fid: int | None = None) -> ThreadQuerySet:
+        """A topic, and its mirrors under other boards; the one found first comes first. `fid`: one board's."""
+        rows = self.filter(source_thread_id=tid).order_by("pk")
+        return rows if fid is None else rows.filter(forum__source_forum_id=fid)
+
+    def with_mirrors(self) -> ThreadQuerySet:
+        """Each topic knows whether it is a mirror, so that a list of addresses asks nothing more."""
+        return self.select_related("forum").annotate(is_mirror=_found_before())  # type: ignore[no-redef]
+
+    def mark_mirrors(self, threads: Sequence[Thread]) -> None:
+        """The same for topics that are in memory already: one query for all of them."""
+        rows = self.filter(_found_before(), pk__in=[thread.pk for thread in threads])
+        mirrors = set(rows.values_list("pk", flat=True))
+        for thread in threads:
+            thread.is_mirror = thread.pk in mirrors
+
     def tagged(self, text: str, source: str = "") -> ThreadQuerySet:
         """Topics that ever carried this tag."""
         tags = ThreadTag.objects.filter(tag_text=text)
@@ -69,6 +87,11 @@ class ThreadQuerySet(models.QuerySet["Thread"]):
         """Topics that owe pages: cut by the page limit, or a page of theirs could not be read. Oldest first."""
         owed = self.exclude(crawl_backfill_next_page_number=None).exclude(reading_state__gone_at__isnull=False)
         return owed.order_by("thread_created_at", "pk")
+
+
+def _found_before() -> models.Exists:
+    same = Thread.objects.filter(source_thread_id=models.OuterRef("source_thread_id"))
+    return models.Exists(same.filter(pk__lt=models.OuterRef("pk")))
 
 
 class Thread(models.Model):
@@ -144,6 +167,16 @@ class Thread(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @cached_property
+    def is_mirror(self) -> bool:
+        """Was the same topic found under another board before? Then its address has to name its own."""
+        return Thread.objects.filter(source_thread_id=self.source_thread_id, pk__lt=self.pk).exists()
+
+    @property
+    def at_board(self) -> str:
+        """What follows the path of an address of this topic: its board, where the number alone means another row."""
+        return f"?fid={self.forum.source_forum_id}" if self.is_mirror else ""
 
     @property
     def floor_page_count(self) -> int:

@@ -11,7 +11,6 @@ from watchbook.sources.nga.parse.values import mapping, raw_text, whole
 NOTE = 1
 HIDDEN = 2
 HAS_NOTES = 4
-AWAITS_REVIEW = 512 | 16384
 LOCKED = 1024
 COLLECTION = 32768
 IN_COLLECTION = 65536

@@ -28,7 +28,7 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     shown, span = _shown_ids(reading), _span(reading)
     stored = known.floors(thread.pk, span, [record.floor_number for record in reading.floors], shown)
     cuts = fit.Cuts()
-    fresh, changes, conflicts = _compare(thread, reading, stored, now, cuts)
+    fresh, changes = _compare(thread, reading, stored, now, cuts)
     missed = _not_shown(reading, stored.values(), span, shown)
     changes += absences.note_absent(missed, reading.crawl_run_id, now)
     absences.forget([floor for floor in stored.values() if floor.source_post_id in shown])
@@ -37,7 +37,7 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     crash_point("nga.floors_written")
     _move(thread, reading, [*stored.values(), *fresh], now)
     _tell(thread, fresh, changes, now)
-    return PageStored(len(fresh), len(changes), conflicts, cuts)
+    return PageStored(len(fresh), len(changes), cuts)
 
 
 def _span(reading: PageReading) -> range:
@@ -51,8 +51,8 @@ def _span(reading: PageReading) -> range:
 
 def _compare(
     thread: Thread, reading: PageReading, stored: dict[int, KnownFloor], now: datetime, cuts: fit.Cuts
-) -> tuple[list[NewFloor], list[Change], int]:
-    """New floors, changed ones, and how many could not be placed."""
+) -> tuple[list[NewFloor], list[Change]]:
+    """New floors and changed ones; the log tells how many could not be placed."""
     taken = {floor.floor_number for floor in stored.values()}
     fresh, changes, conflicts = [], [], 0
     for record in reading.floors:
@@ -74,7 +74,7 @@ def _compare(
     changes += [versions.reappeared(floor) for floor in gone]
     if conflicts:
         log.warning("topic %s: %d floors have numbers of other posts", thread.source_thread_id, conflicts)
-    return fresh, changes, conflicts
+    return fresh, changes
 
 
 def _shown_ids(reading: PageReading) -> set[int]:

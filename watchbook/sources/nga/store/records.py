@@ -29,8 +29,6 @@ class PageReading:
 class PageStored:
     new_count: int = 0
     updated_count: int = 0
-    conflict_count: int = 0
-    """Floors that could not be stored because another post holds their number."""
     cuts: Cuts = field(default_factory=Cuts)
 
 

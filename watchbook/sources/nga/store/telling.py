@@ -14,6 +14,7 @@ from watchbook.base.text import clean_text
 from watchbook.core.search import index
 from watchbook.core.stream import record as stream
 from watchbook.sources.nga.models import Thread, ThreadSearchDocument
+from watchbook.sources.nga.paths import path
 from watchbook.sources.nga.store import fit, versions
 from watchbook.sources.nga.store.versions import Change
 
@@ -46,6 +47,7 @@ def index_threads(threads: Iterable[Thread], now: datetime, *, opening_html: str
         texts = dict.fromkeys([thread.pk for thread in threads], plain_text(opening_html))
     else:
         texts = _known_texts(threads)
+    Thread.objects.mark_mirrors(threads)
     rows = [(thread.pk, thread.title, texts.get(thread.pk, ""), now) for thread in threads]
     SEARCHED.upsert(rows, unique=["thread"], update=SEARCHED.names[1:])
     index.put(_document(thread, texts.get(thread.pk, "")) for thread in threads)
@@ -63,24 +65,21 @@ def _document(thread: Thread, text: str) -> index.Document:
         scope=SCOPE,
         title=thread.title,
         body=text,
-        url_path=topic_path(thread),
+        url_path=path(thread),
         occurred_at=thread.thread_created_at,
         source=SOURCE,
     )
 
 
-def topic_path(thread: Thread) -> str:
-    return reverse("nga:topic", args=[thread.source_thread_id])
-
-
 def tell_topics(threads: Iterable[Thread], kind: str, now: datetime) -> None:
+    """One line for each topic."""
     stream.record(
         stream.Entry(
             source=SOURCE,
             kind=kind,
             title=thread.title,
             summary=thread.author_name,
-            url_path=topic_path(thread),
+            url_path=path(thread),
             scope=SCOPE,
             object_kind="nga_thread",
             object_id=str(thread.pk),
@@ -94,7 +93,8 @@ def tell_topics(threads: Iterable[Thread], kind: str, now: datetime) -> None:
 def tell_floors(thread: Thread, changes: Iterable[Change], now: datetime) -> None:
     """One line for each floor that was edited, deleted or folded."""
     # An address is looked up once for all floors: that costs as much as writing one of them.
-    path, _, end = reverse("nga:floor", args=[thread.source_thread_id, 0]).rpartition("0")
+    start, _, end = reverse("nga:floor", args=[thread.source_thread_id, 0]).rpartition("0")
+    end += thread.at_board
     event_key = f"{now:%Y%m%dT%H%M%S}"
     stream.record(
         stream.Entry(
@@ -102,7 +102,7 @@ def tell_floors(thread: Thread, changes: Iterable[Change], now: datetime) -> Non
             kind=KIND_OF_REASON[reason],
             title=thread.title,
             summary=fit.summary(f"#{change.floor.floor_number} {change.floor.author_name}"),
-            url_path=f"{path}{change.floor.floor_number}{end}",
+            url_path=f"{start}{change.floor.floor_number}{end}",
             scope=SCOPE,
             object_kind="nga_post",
             object_id=str(change.floor.pk),

@@ -82,6 +82,22 @@ class TestThreads:
             make_thread(number, at=same, last_reply_at=None if number == 7 else same)
         assert sorted(tids(caller.items("/threads", order=order, limit=5))) == list(range(23))
 
+    def test_topics_whose_last_reply_is_not_known_fill_pages_of_their_own(self, caller):
+        for number in range(9):
+            make_thread(number, last_reply_at=START if number < 3 else None)
+        first = caller.get("/threads", order="last_reply", limit=5).json()
+        assert tids(first["items"]) == [2, 1, 0, 3, 4]
+        second = caller.get("/threads", order="last_reply", limit=5, cursor=first["next"]).json()
+        assert (tids(second["items"]), second["next"]) == ([5, 6, 7, 8], None)
+
+    def test_place_of_one_order_is_refused_by_the_other(self, caller):
+        for number in range(3):
+            make_thread(number)
+        for order, other in (("created", "last_reply"), ("last_reply", "created")):
+            cursor = caller.get("/threads", order=order, limit=1).json()["next"]
+            answer = caller.get("/threads", order=other, limit=1, cursor=cursor)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (422, "bad_cursor")
+
     def test_two_orders(self, caller):
         make_thread(0, at=START - timedelta(days=1), last_reply_at=START)
         make_thread(1, at=START - timedelta(hours=2), last_reply_at=START - timedelta(hours=1))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models.signals import pre_save
 
+from watchbook.core.accounts.models import AuditEvent
 from watchbook.sources.nga import actions
-from watchbook.sources.nga.models import CrawlRun
+from watchbook.sources.nga.models import CrawlRun, Forum
 from watchbook.sources.nga.tests.archive import differences, floors_of, thread_of
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +74,20 @@ def test_add_forum_refuses_doubles(db):
     actions.add_forum(-447601, "二次元")
     with pytest.raises(actions.WrongForum):
         actions.add_forum(-447601, "二次元")
+    assert AuditEvent.objects.filter(event="nga.forum_added", subject="-447601").count() == 1
+
+
+def test_board_that_somebody_else_added_meanwhile_is_refused_in_words(db):
+    """The other one comes between our look and our insert."""
+
+    def add_first(instance, **_given):
+        Forum.objects.bulk_create([Forum(source_forum_id=instance.source_forum_id, list_url="https://forum.example/")])
+
+    pre_save.connect(add_first, sender=Forum)
+    try:
+        with pytest.raises(actions.WrongForum) as refusal:
+            actions.add_forum(-447601, "二次元")
+    finally:
+        pre_save.disconnect(add_first, sender=Forum)
+    assert refusal.value.code == "exists"
+    assert not AuditEvent.objects.filter(event="nga.forum_added").exists()

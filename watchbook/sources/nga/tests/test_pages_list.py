@@ -82,6 +82,37 @@ class TestOrders:
         assert titles(get(reader, "topics", order="last_reply")) == ["somebody answered", "nobody knows"]
         assert titles(get(reader, "topics")) == ["nobody knows", "somebody answered"]
 
+    def test_every_topic_whose_last_reply_is_not_known_is_on_some_page(self, reader):
+        for number in range(35):
+            make_thread(number, title=f"answered {number}")
+        # More than a page of them, seventeen of them at one moment.
+        for number in range(35, 71):
+            make_thread(
+                number, title=f"unknown {number}", at=START - timedelta(hours=max(number, 51)), last_reply_at=None
+            )
+        pages = walk(reader, order="last_reply")
+        wanted = [
+            *(f"answered {n}" for n in range(35)),
+            *(f"unknown {n}" for n in (*range(51, 34, -1), *range(52, 71))),
+        ]
+        assert [title for page in pages for title in page] == wanted
+        assert [len(page) for page in pages] == [30, 30, 11]
+
+    def test_the_way_back_from_the_topics_without_a_reply_leads_to_the_first_page(self, reader):
+        for number in range(35):
+            make_thread(number, title=f"answered {number}")
+        for number in range(35, 71):
+            make_thread(number, title=f"unknown {number}", last_reply_at=None)
+        pages = walk(reader, order="last_reply")
+        answer = get(reader, "topics", order="last_reply")
+        while link := older(answer):
+            answer = reader.get("/nga/" + link[1].replace("&amp;", "&"))
+        back = [titles(answer)]
+        while link := re.search(r'rel="prev" href="([^"]+)"', answer.content.decode()):
+            answer = reader.get("/nga/" + link[1].replace("&amp;", "&"))
+            back.append(titles(answer))
+        assert back[::-1] == pages
+
 
 class TestRows:
     def test_row_says_how_much_is_stored_and_what_is_missing(self, reader, desk):
@@ -170,7 +201,15 @@ class TestFilters:
         assert titles(get(reader, "topics", since="2026-03-03")) == ["early"]
 
     @pytest.mark.parametrize(
-        "query", [{"since": "soon"}, {"fid": ""}, {"author_id": "9" * 40}, {"order": "sideways"}, {"older": "x" * 500}]
+        "query",
+        [
+            {"since": "soon"},
+            {"fid": ""},
+            {"author_id": "9" * 40},
+            {"order": "sideways"},
+            {"older": "x" * 500},
+            {"order": "last_reply", "older": "x"},
+        ],
     )
     def test_what_cannot_be_read_counts_as_not_asked(self, reader, query):
         assert len(titles(get(reader, "topics", **query))) == 10

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -16,6 +17,7 @@ from watchbook.core.ui.paging import keyset
 from watchbook.sources.nga.actions import AUDIT
 from watchbook.sources.nga.models import (
     FloorRepair,
+    Thread,
     ThreadFloorAuditPost,
     ThreadFloorAuditRun,
     ThreadFloorAuditThread,
@@ -62,6 +64,7 @@ class Line:
     """A topic or a floor of an audit with its state in words."""
 
     row: Any
+    thread: Thread
     badge: Badge
     category: str
     trouble: str
@@ -102,7 +105,8 @@ def audit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _topics(request: HttpRequest, found: ThreadFloorAuditRun, status: str) -> Stretch[ThreadFloorAuditThread]:
-    rows = ThreadFloorAuditThread.objects.filter(audit_run=found).select_related("thread")
+    rows = ThreadFloorAuditThread.objects.filter(audit_run=found)
+    rows = rows.prefetch_related(Prefetch("thread", Thread.objects.with_mirrors()))
     if status in ThreadRepair.values:
         rows = rows.filter(repair_status=status)
     return stretch(rows, request.GET, size=PER_PAGE)
@@ -111,7 +115,8 @@ def _topics(request: HttpRequest, found: ThreadFloorAuditRun, status: str) -> St
 def _floors(
     request: HttpRequest, found: ThreadFloorAuditRun, tid: int | None, status: str
 ) -> Stretch[ThreadFloorAuditPost]:
-    rows = ThreadFloorAuditPost.objects.filter(audit_run=found).select_related("audit_thread__thread")
+    rows = ThreadFloorAuditPost.objects.filter(audit_run=found).select_related("audit_thread")
+    rows = rows.prefetch_related(Prefetch("audit_thread__thread", Thread.objects.with_mirrors()))
     if tid is not None:
         rows = rows.filter(source_thread_id=tid)
     if status in FloorRepair.values:
@@ -123,6 +128,7 @@ def _line(row: Any) -> Line:
     thread = row.thread if isinstance(row, ThreadFloorAuditThread) else row.audit_thread.thread
     return Line(
         row=row,
+        thread=thread,
         badge=repair_badge(row.repair_status),
         category=category_text(row.repair_error_category),
         trouble=trouble_text(row.repair_error_summary),

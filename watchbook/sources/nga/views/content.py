@@ -34,10 +34,13 @@ def linked_topics(texts: Iterable[str]) -> set[int]:
 
 
 def shown_html(
-    html: str, archived: frozenset[int] | set[int] = frozenset(), kept: Mapping[str, str] | None = None
+    html: str, archived: Mapping[int, str] | None = None, kept: Mapping[str, str] | None = None
 ) -> SafeString:
-    """Stored HTML, ready for the page. `archived` are tids that have a page here, `kept` pictures that we have."""
-    writer = _Writer(archived, kept or {})
+    """Stored HTML, ready for the page. `kept` are pictures that we have.
+
+    `archived` are tids that have a page here, each with what follows its path (`Thread.at_board`).
+    """
+    writer = _Writer(archived or {}, kept or {})
     shown = _TAG.sub(writer.tag, html)
     # Headings of a floor stand right below the page's own: a level that is left out would confuse who listens.
     shown = shown.replace("<h4>", '<h2 class="bb-title">').replace("</h4>", "</h2>")
@@ -52,7 +55,7 @@ def without_title(html: str, title: str) -> str:
 class _Writer:
     """Remembers whether it is inside a link: a link in a link would fall apart."""
 
-    def __init__(self, archived: frozenset[int] | set[int], kept: Mapping[str, str]) -> None:
+    def __init__(self, archived: Mapping[int, str], kept: Mapping[str, str]) -> None:
         self.archived = archived
         self.kept = kept
         self.is_in_link = False
@@ -76,7 +79,7 @@ class _Writer:
         if tid not in self.archived:
             return tag
         address = reverse("nga:post", args=[tid, pid]) if pid else reverse("nga:topic", args=[tid])
-        return f'<a href="{escape(address)}">'
+        return f'<a href="{escape(address + self.archived[tid])}">'
 
 
 def _smiley(given: dict[str, str]) -> str:

@@ -6,15 +6,14 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
-from watchbook.sources.nga import actions
+from watchbook.sources.nga import actions, finding
 from watchbook.sources.nga.finding import boards
-from watchbook.sources.nga.models import Thread
+from watchbook.sources.nga.paths import path
 from watchbook.sources.nga.views.head import chosen
 
 
@@ -22,30 +21,30 @@ from watchbook.sources.nga.views.head import chosen
 @require_POST
 def crawl(request: HttpRequest) -> HttpResponse:
     forum = chosen(boards(), _fid(request.POST.get("fid", "")))
-    _say(request, actions.CRAWL, actions.crawl_soon(forum.source_forum_id if forum else None, user=request.user))
+    _say(request, actions.crawl_soon(forum.source_forum_id if forum else None, request=request))
     return redirect("nga:topics")
 
 
 @staff_required
 @require_POST
 def audit_now(request: HttpRequest) -> HttpResponse:
-    _say(request, actions.AUDIT, actions.audit_soon(repair=False, user=request.user))
+    _say(request, actions.audit_soon(repair=False, request=request))
     return redirect("nga:audits")
 
 
 @staff_required
 @require_POST
 def repair_now(request: HttpRequest) -> HttpResponse:
-    _say(request, actions.AUDIT, actions.audit_soon(repair=True, user=request.user))
+    _say(request, actions.audit_soon(repair=True, request=request))
     return redirect("nga:audits")
 
 
 @staff_required
 @require_POST
 def read_topic(request: HttpRequest, tid: int) -> HttpResponse:
-    thread = get_object_or_404(Thread.objects.order_by("pk").filter(source_thread_id=tid)[:1])
-    _say(request, actions.THREAD, actions.read_soon(thread, user=request.user))
-    return redirect("nga:topic", tid)
+    thread = finding.thread(tid, request.GET.get("fid"))
+    _say(request, actions.read_soon(thread, request=request))
+    return redirect(path(thread))
 
 
 def _fid(text: str) -> int | None:
@@ -53,9 +52,8 @@ def _fid(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 12 else None
 
 
-def _say(request: HttpRequest, name: str, run: Any) -> None:
+def _say(request: HttpRequest, run: Any) -> None:
     if run is None:
         messages.info(request, _("It waits or runs already."))
         return
-    audit.record("job.started", subject=name, request=request, run=run.pk)
     messages.success(request, _("It is in the queue."))

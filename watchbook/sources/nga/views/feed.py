@@ -14,11 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from watchbook.core.stream import atom
 from watchbook.core.stream import feeds as stream_feeds
-from watchbook.sources.nga import feeds
+from watchbook.sources.nga import feeds, finding
 from watchbook.sources.nga.feeds import Subject
 from watchbook.sources.nga.finding import boards
 from watchbook.sources.nga.views.head import chosen
-from watchbook.sources.nga.views.topic import find_thread
 
 
 @never_cache
@@ -30,7 +29,7 @@ def forum_feed(request: HttpRequest, fid: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def topic_feed(request: HttpRequest, tid: int) -> HttpResponse:
-    return _own(request, Subject(thread=find_thread(tid)))
+    return _own(request, Subject(thread=finding.thread(tid, request.GET.get("fid"))))
 
 
 def _board(fid: str) -> Subject:
@@ -55,10 +54,10 @@ def _own(request: HttpRequest, subject: Subject) -> HttpResponse:
 def revoke_feed(request: HttpRequest, pk: int) -> HttpResponse:
     mine = stream_feeds.of(request.user).filter(source=feeds.SOURCE)
     feed = get_object_or_404(mine, pk=pk)
-    kind, _colon, number = feed.kind.partition(":")
+    subject = feeds.subject_of(*feed.kind.split(":", 1))
     stream_feeds.revoke(feed, request=request)
     messages.success(request, _("Revoked. This address answers nothing any more."))
-    return redirect("nga:topic_feed", number) if kind == "topic" else redirect("nga:forum_feed", number)
+    return redirect(subject.own_page if subject else "nga:topics")
 
 
 @login_not_required  # the token in the address is the proof

@@ -81,13 +81,13 @@ class Shown:
 class Found:
     """What the texts of a page lead to and we have: topics by number, pictures by address."""
 
-    topics: set[int]
+    topics: dict[int, str]
     pictures: dict[str, str]
 
 
 def floors_of(thread: Thread, posts: Sequence[Post], missing: Sequence[int] = ()) -> Shown:
     heads = _revisions(posts)
-    found = Found(_archived(post.content_html for post in posts), kept_pictures(posts))
+    found = Found(_archived(thread, [post.content_html for post in posts]), kept_pictures(posts))
     floors = [_floor(thread, post, heads.get(post.pk, []), found) for post in posts]
     items: list[Floor | Gap] = [*floors, *_gaps(thread, missing)]
     return Shown(sorted(items, key=lambda item: item.number if isinstance(item, Floor) else item.first))
@@ -99,11 +99,11 @@ def _revisions(posts: Sequence[Post]) -> dict[int, list[PostRevision]]:
     return {post_id: list(group) for post_id, group in groupby(rows, key=lambda row: row.post_id)}
 
 
-def _archived(texts: Iterable[str]) -> set[int]:
-    """Which of the topics that the texts lead to have a page here."""
-    asked = linked_topics(texts)
+def _archived(here: Thread, texts: Iterable[str]) -> dict[int, str]:
+    """Which of the topics that the texts lead to have a page here; a quotation of this topic stays at its board."""
+    asked = linked_topics(texts) - {here.source_thread_id}
     known = Thread.objects.filter(source_thread_id__in=asked).values_list("source_thread_id", flat=True)
-    return set(known) if asked else set()
+    return {**(dict.fromkeys(known, "") if asked else {}), here.source_thread_id: here.at_board}
 
 
 def kept_pictures(posts: Sequence[Post]) -> dict[str, str]:

@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
 from watchbook.sources.nga import actions
 from watchbook.sources.nga.actions import WrongForum
@@ -39,11 +38,10 @@ def add_forum(request: HttpRequest) -> HttpResponse:
     form = AddForumForm(request.POST)
     if form.is_valid():
         try:
-            forum = actions.add_forum(form.cleaned_data["fid"], form.cleaned_data["name"])
+            actions.add_forum(form.cleaned_data["fid"], form.cleaned_data["name"], request=request)
         except WrongForum as error:
             form.add_error("fid", error.message)
         else:
-            audit.record("nga.forum_added", subject=str(forum.source_forum_id), request=request)
             messages.success(request, _("Added. The next run reads it; Crawl now reads it at once."))
             return redirect("nga:forums")
     return _show(request, form, status=422)
@@ -58,11 +56,10 @@ def edit_forum(request: HttpRequest, pk: int) -> HttpResponse:
     form = PaceForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():
         try:
-            actions.change_forum(forum, **form.cleaned_data)
+            actions.change_forum(forum, **form.cleaned_data, request=request)
         except WrongForum as error:
             form.add_error(None, error.message)
         else:
-            audit.record("nga.forum_changed", subject=str(forum.source_forum_id), request=request)
             messages.success(request, _("Saved."))
             return redirect("nga:forums")
     shown = head(request, "forums", forum.source_forum_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
@@ -13,6 +12,7 @@ from watchbook.core.ui.charts import Cell, cells
 from watchbook.core.ui.moments import number_text
 from watchbook.sources.nga.models import Post, Thread
 from watchbook.sources.nga.models.forum import FLOORS_PER_PAGE
+from watchbook.sources.nga.paths import page_path
 from watchbook.sources.nga.views.rows import gap_count
 
 # A cell is an element of the page: a long topic has several pages in each.
@@ -74,7 +74,7 @@ def _draw(thread: Thread, stretches: list[_Stretch], per_cell: int, page: int) -
                 title=_title(first, last, stretch, missing),
                 css=_look(stretch, is_here=first <= page <= last),
                 is_marked=missing > 0,
-                href=f"{reverse('nga:topic', args=[thread.source_thread_id])}?page={first}",
+                href=page_path(thread, first),
             )
         )
     return cells(drawn, label=_label(thread.floor_page_count, lacking, edited))

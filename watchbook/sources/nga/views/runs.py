@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
@@ -15,7 +16,7 @@ from watchbook.core.ui import badges
 from watchbook.core.ui.badges import Badge
 from watchbook.core.ui.paging import keyset
 from watchbook.sources.nga.counting import FAILED, NOTHING, run_sums
-from watchbook.sources.nga.models import CrawlRun, CrawlRunThread
+from watchbook.sources.nga.models import CrawlRun, CrawlRunThread, Thread
 from watchbook.sources.nga.views.head import head, live_work
 from watchbook.sources.nga.views.paging import stretch
 from watchbook.sources.nga.views.words import outcome_badge, own_title, trigger_text, trouble_text
@@ -72,7 +73,8 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(CrawlRun.objects.select_related("forum"), pk=pk)
     wanted = request.GET.get("show", "") if request.GET.get("show") in SHOWN else ""
-    rows = CrawlRunThread.objects.filter(crawl_run=found).select_related("thread")
+    rows = CrawlRunThread.objects.filter(crawl_run=found)
+    rows = rows.prefetch_related(Prefetch("thread", Thread.objects.with_mirrors()))
     page = stretch(_narrowed(rows, wanted), request.GET, size=TOPICS_PER_PAGE)
     context: dict[str, Any] = {
         **head(request, "runs", found.forum.source_forum_id),

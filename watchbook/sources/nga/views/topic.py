@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text
+from watchbook.sources.nga import finding
 from watchbook.sources.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadTag
 from watchbook.sources.nga.models.forum import FLOORS_PER_PAGE
+from watchbook.sources.nga.paths import floor_place
 from watchbook.sources.nga.views.chips import with_values
 from watchbook.sources.nga.views.floors import floors_of, source_address
 from watchbook.sources.nga.views.head import live_work
@@ -29,9 +30,9 @@ LARGEST = 2**31 - 1
 
 @require_GET
 def topic(request: HttpRequest, tid: int) -> HttpResponse:
-    thread = find_thread(tid, request.GET.get("fid", ""))
+    thread = finding.thread(tid, request.GET.get("fid"))
     if "floor" in request.GET:
-        return redirect(address_of(tid, whole(request.GET["floor"]) or 0))
+        return redirect(floor_place(thread, whole(request.GET["floor"]) or 0))
     choice = Choice.of(request, thread)
     posts, missing = (choice.some(), []) if choice.is_narrow else choice.page()
     seen = survey(thread, choice.number)
@@ -49,37 +50,18 @@ def topic(request: HttpRequest, tid: int) -> HttpResponse:
     return render(request, "nga/topic.html", context)
 
 
-def find_thread(tid: int, fid: str = "") -> Thread:
-    """A mirror may stand under another board as well; without a board's number the one that was found first."""
-    rows = Thread.objects.filter(source_thread_id=tid).select_related("forum", "reading_state")
-    number = whole(fid.removeprefix("-"))
-    if number is not None:
-        rows = rows.filter(forum__source_forum_id=-number if fid.startswith("-") else number)
-    thread = rows.order_by("pk").first()
-    if thread is None:
-        raise Http404
-    return thread
-
-
-def address_of(tid: int, floor_number: int) -> str:
-    """The page on which a floor stands, whether it is stored or not."""
-    page = floor_number // FLOORS_PER_PAGE + 1
-    query = f"?page={page}" if page > 1 else ""
-    return f"{reverse('nga:topic', args=[tid])}{query}#f{floor_number}"
-
-
 @require_GET
 def floor(request: HttpRequest, tid: int, floor_number: int) -> HttpResponse:
-    find_thread(tid)
-    return redirect(address_of(tid, min(floor_number, LARGEST)))
+    thread = finding.thread(tid, request.GET.get("fid"))
+    return redirect(floor_place(thread, min(floor_number, LARGEST)))
 
 
 @require_GET
 def post(request: HttpRequest, tid: int, pid: int) -> HttpResponse:
     """Where a quotation leads: to the floor when it is stored, else to the source."""
-    rows = Post.objects.filter(thread=find_thread(tid), source_post_id=pid)
-    number = rows.values_list("floor_number", flat=True).first()
-    return redirect(source_address(tid, pid) if number is None else address_of(tid, number))
+    thread = finding.thread(tid, request.GET.get("fid"))
+    number = Post.objects.filter(thread=thread, source_post_id=pid).values_list("floor_number", flat=True).first()
+    return redirect(source_address(tid, pid) if number is None else floor_place(thread, number))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.cursors import BadPlace
 from watchbook.core.search import query as queries
 from watchbook.core.ui.paging import Page, keyset
 from watchbook.sources.nga import finding
 from watchbook.sources.nga.finding import LAST_REPLY, BadCursor, Match, Matches, Wanted
 from watchbook.sources.nga.models import Forum, Thread, ThreadTag
+from watchbook.sources.nga.models.by_reply import by_reply
 from watchbook.sources.nga.views.chips import chips, with_values
 from watchbook.sources.nga.views.head import head
 from watchbook.sources.nga.views.rows import Row, rows_of
@@ -39,10 +41,12 @@ def _page(request: HttpRequest, wanted: Wanted, forums: list[Forum]) -> Page[Thr
     rows = finding.topics_of(wanted, forums).select_related("reading_state")
     if wanted.order != LAST_REPLY:
         return keyset(rows, request.GET, by=wanted.column, size=PER_PAGE)
-    page = keyset(rows.filter(last_reply_at__isnull=False), request.GET, by=wanted.column, size=PER_PAGE)
-    if page.older:
-        return page
-    return replace(page, items=[*page.items, *finding.without_reply_time(rows, PER_PAGE)])
+    asked = {name: request.GET.get(name, "") for name in ("older", "newer")}
+    try:
+        piece = by_reply(rows, size=PER_PAGE, **asked)
+    except BadPlace:
+        piece = by_reply(rows, size=PER_PAGE)
+    return Page(list(piece.items), newer=piece.newer, older=piece.older)
 
 
 def _filters(request: HttpRequest, wanted: Wanted) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from watchbook.core.ui.diff import Difference, compare
-from watchbook.sources.nga.models import CrawlRunThread, Post, PostRevision, Thread
+from watchbook.sources.nga import finding
+from watchbook.sources.nga.models import CrawlRunThread, Post, PostRevision
 from watchbook.sources.nga.views.content import plain_text, shown_html
 from watchbook.sources.nga.views.floors import HEADS, floor_badges, source_address
 from watchbook.sources.nga.views.head import head
@@ -102,10 +103,8 @@ def text_of(post: Post, version: Version) -> str:
 
 @require_GET
 def versions(request: HttpRequest, tid: int, floor_number: int) -> HttpResponse:
-    post = get_object_or_404(
-        Post.objects.select_related("thread__forum", "absence").order_by("pk"),
-        pk=_post_id(tid, floor_number),
-    )
+    thread = finding.thread(tid, request.GET.get("fid"))
+    post = get_object_or_404(Post.objects.select_related("absence"), thread=thread, floor_number=floor_number)
     found = versions_of(post)
     last = found[-1].number
     new = _number(request, "to", last)
@@ -113,7 +112,6 @@ def versions(request: HttpRequest, tid: int, floor_number: int) -> HttpResponse:
     chosen = next((each for each in found if each.number == new), None)
     if chosen is None:
         raise Http404
-    thread: Thread = post.thread
     edits = sum(bool(each.reason) for each in found)
     context: dict[str, Any] = {
         **head(request, "topics", thread.forum.source_forum_id),
@@ -128,11 +126,6 @@ def versions(request: HttpRequest, tid: int, floor_number: int) -> HttpResponse:
         "source_url": source_address(tid, post.source_post_id),
     }
     return render(request, "nga/versions.html", context)
-
-
-def _post_id(tid: int, floor_number: int) -> int | None:
-    rows = Post.objects.filter(thread__source_thread_id=tid, floor_number=floor_number)
-    return rows.order_by("pk").values_list("pk", flat=True).first()
 
 
 def _number(request: HttpRequest, name: str, otherwise: int) -> int:

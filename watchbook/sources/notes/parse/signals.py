@@ -69,13 +69,6 @@ def check_status(status: int, headers: dict[str, str], location: str = "") -> No
         raise PlatformRefusal(THROTTLED, "status 429")
 
 
-def check_address(path: str, query: str = "") -> None:
-    """Where a redirect ended: a wall has an address of its own."""
-    reason = _reason_of_redirect(f"{path}?{query}")
-    if reason != OTHER:
-        raise PlatformRefusal(reason, path[:60])
-
-
 def _reason_of_redirect(location: str) -> str:
     parts = urlsplit(location[:2048])
     query = parse_qs(parts.query, max_num_fields=50)

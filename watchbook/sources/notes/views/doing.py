@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
 from watchbook.sources.notes import actions, options
 from watchbook.sources.notes.views.head import why_nothing_is_read
@@ -28,8 +27,7 @@ def collect(request: HttpRequest) -> HttpResponse:
     elif not options.RUNNER.value:
         messages.warning(request, _("Another program collects here: NOTES_RUNNER is off."))
     else:
-        run = actions.collect_soon(user=request.user)
-        audit.record("job.started", subject=run.name, request=request, run=run.pk)
+        actions.collect_soon(user=request.user, request=request)
         messages.success(request, _("It is in the queue."))
     return redirect("notes:executions")
 

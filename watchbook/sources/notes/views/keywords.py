@@ -77,7 +77,7 @@ def _search(request: HttpRequest, keyword: Keyword) -> None:
     if closed:
         messages.error(request, closed)
         return
-    actions.search_soon(keyword, user=request.user)
+    actions.search_soon(keyword, user=request.user, request=request)
     messages.success(request, _("A search is in the queue."))
 
 

@@ -16,7 +16,6 @@ from watchbook.sources.reddit.schedule.tiers import FIRST_TIER
 CLAIM = timedelta(minutes=15)
 LOOKS_PER_POST = 3
 IDS_PER_LOOK = 100
-DEEP_PAGES = 4
 JITTER = 0.1
 
 

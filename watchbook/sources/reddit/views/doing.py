@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.base import clock
-from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
 from watchbook.core.accounts.redirects import is_safe
 from watchbook.sources.reddit import actions, options
@@ -23,7 +22,7 @@ from watchbook.sources.reddit.views.head import community_or_404, is_operator, l
 @require_POST
 def crawl(request: HttpRequest) -> HttpResponse:
     if _may_ask(request):
-        _say(request, actions.CRAWL, actions.crawl_soon(requested_by=request.user))
+        _say(request, actions.crawl_soon(request=request))
     return redirect(HOME)
 
 
@@ -32,7 +31,7 @@ def crawl(request: HttpRequest) -> HttpResponse:
 def visit(request: HttpRequest, name: str) -> HttpResponse:
     row = community_or_404(name)
     if _may_ask(request):
-        _say(request, actions.VISIT, actions.visit_soon(row.community_name, requested_by=request.user))
+        _say(request, actions.visit_soon(row.community_name, request=request))
     return redirect(community_path(row.community_name))
 
 
@@ -82,9 +81,8 @@ def _may_ask(request: HttpRequest) -> bool:
     return options.is_live()
 
 
-def _say(request: HttpRequest, name: str, run: Any) -> None:
+def _say(request: HttpRequest, run: Any) -> None:
     if run is None:
         messages.info(request, _("It waits or runs already."))
         return
-    audit.record("job.started", subject=name, request=request, run=run.pk)
     messages.success(request, _("It is in the queue."))
