@@ -136,7 +136,7 @@ def stay(desk: Desk, world: World, process: subprocess.Popen[bytes]) -> None:
         f"\nWatchbook is on {desk.url}\n"
         f"Sign in with {EMAIL} and the password {PASSWORD}\n"
         f"A shop, a board, communities and notes change every {LIVE_EVERY_SECONDS:.0f} s, and something of each is"
-        " filed: look at Sitemaps, Forum, Library, Stream and Search. Posts of Reddit and notes are in the last two.\n"
+        " filed in the library.\n"
         f"The sites themselves: {world.addresses}\n"
         "Ctrl-C ends everything.",
         flush=True,

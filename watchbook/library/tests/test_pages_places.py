@@ -91,3 +91,13 @@ class TestMigration:
         assert "Rolled back" in client.get(url("migration", job.pk)).text
         assert client.get(url("migration", job.pk, status="rolled_back")).text.count('<th scope="row"><a') == 3
         assert client.post(url("migration_pause", job.pk)).status_code == 409
+
+
+def test_a_link_to_a_trashed_page_leads_to_the_trash(desk):
+    folder = desk.folder("Walks")
+    file = desk.file("Old lanterns", folder)
+    actions.trash_page(desk.wanda, file.pk)
+    answer = client_of(desk.rene).get(url("page", file.pk), follow=True)
+    assert answer.redirect_chain == [(url("trash", desk.space.pk), 302)]
+    assert "Old lanterns is in the trash." in answer.text
+    assert client_of(desk.xaver).get(url("page", file.pk)).status_code == 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.core.ui.moments import moment_text
 from watchbook.library import actions
-from watchbook.library.errors import VersionConflict
+from watchbook.library.errors import NotFound, VersionConflict
 from watchbook.library.models import NodeType, Page, PageOrigin
 from watchbook.library.store.news import page_path
 from watchbook.library.views.folder import rows_of, show_folder
@@ -28,7 +29,13 @@ INSIDE = 50
 @require_GET
 @answers
 def page(request: HttpRequest, page_id: UUID) -> HttpResponse:
-    found = actions.open_page(reader(request), page_id)
+    try:
+        found = actions.open_page(reader(request), page_id)
+    except NotFound:
+        # Stream and mails keep leading here; whoever may read the space finds the page where it is now.
+        trashed = actions.open_trashed(reader(request), page_id)
+        messages.info(request, _("%(title)s is in the trash.") % {"title": trashed.title})
+        return redirect("library:trash", space_id=trashed.space_id)
     way = actions.breadcrumb(reader(request), page_id)
     if found.node_type == NodeType.FOLDER:
         return show_folder(request, found.space, found, way)
