@@ -207,7 +207,8 @@ def watch_a_collection(person: Visitor, desk: Desk) -> None:
     for settled in (0, 10):
         bar = person.page.locator(f'#work progress[value="{settled}"][max="{NOTES}"]')
         bar.wait_for(state="attached", timeout=PATIENCE)
-        assert "10 in hand" in person.page.locator("#work").inner_text()
+        # Claimed a moment after the bar is drawn; the next swap shows it.
+        person.page.locator("#work", has_text="10 in hand").wait_for(timeout=PATIENCE)
         desk.wake(next(hanging))
     person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
     row = person.page.locator("tbody tr").first
