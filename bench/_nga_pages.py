@@ -94,19 +94,19 @@ class Archive:
     def addresses(self) -> dict[str, str]:
         from watchbook.core.ui.paging import write_cursor
         from watchbook.sources.nga.models import Thread
+        from watchbook.sources.nga.models.by_reply import place_of
         from watchbook.sources.nga.views.topics import PER_PAGE
 
-        def last(column: str) -> str:
-            """The end of the list, and as full as its first page."""
-            row = Thread.objects.filter(forum=self.forum).order_by(column, "pk")[PER_PAGE]
-            return write_cursor(row, column)
+        def last(column: str) -> Any:
+            """Where the last page begins, which is as full as the first."""
+            return Thread.objects.filter(forum=self.forum).order_by(column, "pk")[PER_PAGE]
 
         middle = 10_000_000 + self.size // 2
         return {
             "list": "/nga/",
-            "list, last page": f"/nga/?older={last('thread_created_at')}",
+            "list, last page": f"/nga/?older={write_cursor(last('thread_created_at'), 'thread_created_at')}",
             "list by reply": "/nga/?order=last_reply",
-            "list by reply, last page": f"/nga/?order=last_reply&older={last('last_reply_at')}",
+            "list by reply, last page": f"/nga/?order=last_reply&older={place_of(last('last_reply_at'))}",
             "topic": "/nga/topics/10000000/",
             "topic, last page": f"/nga/topics/10000000/?page={LONG_FLOORS // 20}",
             "a topic of three floors": f"/nga/topics/{middle}/",

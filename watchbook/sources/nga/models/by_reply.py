@@ -31,13 +31,13 @@ def by_reply(rows: ThreadQuerySet, *, size: int, older: str = "", newer: str = "
         # A first page that is not full would look as if rows were lost: show the true first page.
         if len(found) > size:
             shown = found[:size][::-1]
-            return Piece(shown, newer=_place(shown[0]), older=_place(shown[-1]))
+            return Piece(shown, newer=place_of(shown[0]), older=place_of(shown[-1]))
     found = _beside(rows, _open(older) if older else None, size + 1, is_backwards=True)
     shown = found[:size]
     return Piece(
         shown,
-        newer=_place(shown[0]) if older and shown else "",
-        older=_place(shown[-1]) if len(found) > size else "",
+        newer=place_of(shown[0]) if older and shown else "",
+        older=place_of(shown[-1]) if len(found) > size else "",
     )
 
 
@@ -57,7 +57,7 @@ def _beside(rows: ThreadQuerySet, place: tuple[str, Any, Any] | None, most: int,
     return found
 
 
-def _place(thread: Thread) -> str:
+def place_of(thread: Thread) -> str:
     stage = UNTOLD if thread.last_reply_at is None else TOLD
     return write_place([stage, as_text(getattr(thread, STAGES[stage])), as_text(thread.pk)])
 
