@@ -26,7 +26,8 @@ ELSEWHERE = ("search_documents", "stream_entries", "audit_events")
 READING = {
     "breadcrumb", "check_workspace", "compare_versions", "export_space", "find_person", "last_reconciliation",
     "list_children", "list_favourites", "list_items", "list_migrations", "list_shares", "list_trash", "list_versions",
-    "member_person", "open_migration", "open_page", "open_share", "open_version", "plan_migration", "see_clip",
+    "member_person", "open_migration", "open_page", "open_share", "open_trashed", "open_version", "plan_migration",
+    "see_clip",
 }  # fmt: skip
 
 
