@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -120,7 +121,9 @@ def _narrowed(wanted: Wanted) -> Any:
     if wanted.keyword:
         rows = rows.filter(source_keyword=wanted.keyword)
     if wanted.q:
-        rows = rows.filter(Q(note_id=wanted.q) | Q(title__icontains=wanted.q))
+        # Not icontains: where titles are compared byte by byte it tells A from a.
+        rows = rows.alias(folded=Lower("title"))
+        rows = rows.filter(Q(note_id=wanted.q) | Q(folded__contains=wanted.q.lower()))
     return rows
 
 
