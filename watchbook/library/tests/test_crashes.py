@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.db.models.functions import Now
 
+from watchbook.base.testing import servers
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.library import actions
@@ -49,7 +49,7 @@ def prepared(desk) -> tuple:
 def kill(wishes: dict[str, JobRun | None]) -> None:
     asked = [f"{plan}={run.pk if run else ''}" for plan, run in wishes.items()]
     command = [sys.executable, "-m", "watchbook.library.tests.crashing", *asked]
-    environment = {**os.environ, "DATABASE_URL": _database_url(), "WATCHBOOK_HOME": str(settings.HOME)}
+    environment = {**os.environ, "DATABASE_URL": servers.same_database(), "WATCHBOOK_HOME": str(settings.HOME)}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=300, check=True)
     ends = json.loads(done.stdout)
     assert set(ends.values()) == {KILLED}, (ends, done.stderr[-2000:])
@@ -114,12 +114,3 @@ def test_a_backfill_that_is_killed_goes_on_where_it_stopped(desk):
     assert PageNodeMeta.objects.count() == 1200
     assert dict(Page.objects.values_list("pk", "parent_page_id")) == before
     assert all(check.is_ok for check in reconcile(desk.workspace))
-
-
-def _database_url() -> str:
-    """The test's own database, for another process."""
-    given = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    scheme = {"postgresql": "postgres", "mysql": "mysql"}[connection.vendor]
-    return f"{scheme}://{given['USER']}:{given['PASSWORD']}@{given['HOST']}:{given['PORT']}/{given['NAME']}"
