@@ -118,6 +118,12 @@ def pale(page: Page) -> Iterator[str]:
         yield f"is too pale: {text}"
 
 
+def whole(page: Page, language: str) -> list[str]:
+    """Everything that is wrong with a page; in Chinese also what is left in English."""
+    looks = [sideways, pale, odd_headings, unlabelled, *([untranslated] if language == "zh-CN" else [])]
+    return [found for look in looks for found in look(page)]
+
+
 def untranslated(page: Page) -> Iterator[str]:
     """On a Chinese page: texts that the catalogues have a Chinese word for. What is told of a monitor is data:
     it is written once, in the language of its owner."""

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
+from django.http import QueryDict
 
 from watchbook.core.cursors import BadPlace, as_text, as_value, beyond, read_place, write_place
 
 Row = TypeVar("Row", bound=Model)
+# What says where in a list somebody is; another question begins at its first page.
+PLACES = ("older", "newer", "cursor")
 
 
 @dataclass(frozen=True)
@@ -83,3 +86,14 @@ def read_cursor(rows: QuerySet[Any], by: str, text: object) -> tuple[Any, Any] |
         return as_value(meta.pk if by == "pk" else meta.get_field(by), value), as_value(meta.pk, key)
     except BadPlace:
         return None
+
+
+def with_values(asked: QueryDict, **values: str) -> str:
+    """The query of this page with other values; an empty one is left out, and the list begins anew."""
+    made = asked.copy()
+    for name in (*PLACES, *values):
+        made.pop(name, None)
+    for name, value in values.items():
+        if value:
+            made[name] = value
+    return f"?{made.urlencode()}" if made else "?"

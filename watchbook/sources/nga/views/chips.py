@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from watchbook.base import clock
 from watchbook.base.clock import SHANGHAI
+from watchbook.core.ui.paging import with_values
 from watchbook.sources.nga.finding import Wanted
 
 # A filter begins a new list: no place of the old one is kept.
-PLACES = ("older", "newer", "cursor")
 WINDOW_DAYS = 3
 
 
@@ -55,14 +55,3 @@ def _named(wanted: Wanted, asked: QueryDict) -> list[Chip]:
     given = {"prefix": wanted.prefix, "author": wanted.author, "author_id": wanted.author_id}
     words = {"prefix": "[%s]", "author": "%s", "author_id": "uid %s"}
     return [Chip(words[name] % value, with_values(asked, **{name: ""}), True) for name, value in given.items() if value]
-
-
-def with_values(asked: QueryDict, **values: str) -> str:
-    """The query of this page with other values; an empty one is left out."""
-    made = asked.copy()
-    for name in (*PLACES, *values):
-        made.pop(name, None)
-    for name, value in values.items():
-        if value:
-            made[name] = value
-    return f"?{made.urlencode()}" if made else "?"

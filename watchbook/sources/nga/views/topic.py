@@ -13,11 +13,11 @@ from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text
+from watchbook.core.ui.paging import with_values
 from watchbook.sources.nga import finding
 from watchbook.sources.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadTag
 from watchbook.sources.nga.models.forum import FLOORS_PER_PAGE
 from watchbook.sources.nga.paths import floor_place
-from watchbook.sources.nga.views.chips import with_values
 from watchbook.sources.nga.views.floors import floors_of, source_address
 from watchbook.sources.nga.views.head import live_work
 from watchbook.sources.nga.views.map import Survey, survey

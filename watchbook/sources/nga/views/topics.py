@@ -13,12 +13,12 @@ from django.views.decorators.http import require_GET
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.cursors import BadPlace
 from watchbook.core.search import query as queries
-from watchbook.core.ui.paging import Page, keyset
+from watchbook.core.ui.paging import Page, keyset, with_values
 from watchbook.sources.nga import finding
 from watchbook.sources.nga.finding import LAST_REPLY, BadCursor, Match, Matches, Wanted
 from watchbook.sources.nga.models import Forum, Thread, ThreadTag
 from watchbook.sources.nga.models.by_reply import by_reply
-from watchbook.sources.nga.views.chips import chips, with_values
+from watchbook.sources.nga.views.chips import chips
 from watchbook.sources.nga.views.head import head
 from watchbook.sources.nga.views.rows import Row, rows_of
 

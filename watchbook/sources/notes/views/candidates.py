@@ -17,14 +17,14 @@ from django.views.decorators.http import require_GET, require_POST
 from watchbook.core.accounts.access import staff_required
 from watchbook.core.ui import badges
 from watchbook.core.ui.badges import Badge
-from watchbook.core.ui.paging import keyset
+from watchbook.core.ui.paging import keyset, with_values
 from watchbook.sources.notes import actions
 from watchbook.sources.notes.errors import Trouble
 from watchbook.sources.notes.forms import CandidatesForm
 from watchbook.sources.notes.models import Candidate, CandidateStatus, Keyword
 from watchbook.sources.notes.rules import MAX_RETRY
 from watchbook.sources.notes.views.head import head
-from watchbook.sources.notes.views.wanted import Wanted, wanted_of, with_values
+from watchbook.sources.notes.views.wanted import Wanted, wanted_of
 from watchbook.sources.notes.views.words import reason_text
 
 PER_PAGE = 30

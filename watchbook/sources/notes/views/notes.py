@@ -15,12 +15,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from watchbook.core.accounts.access import staff_required
 from watchbook.core.ui.moments import span_text
-from watchbook.core.ui.paging import keyset
+from watchbook.core.ui.paging import keyset, with_values
 from watchbook.sources.notes import actions, options
 from watchbook.sources.notes.models import Candidate, Keyword, Note, NoteType
 from watchbook.sources.notes.views.candidates import KEYWORDS_OFFERED
 from watchbook.sources.notes.views.head import head, named
-from watchbook.sources.notes.views.wanted import Wanted, wanted_of, with_values
+from watchbook.sources.notes.views.wanted import Wanted, wanted_of
 from watchbook.sources.notes.views.words import COUNTS, Figure, figure_of
 
 PER_PAGE = 30

@@ -8,14 +8,12 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Q
-from django.http import QueryDict
 from django.utils import timezone
 
 from watchbook.base.text import clean_text
 
 # Days that every database can hold, with room for a zone at both ends.
 EARLIEST, LATEST = date(1970, 1, 2), date(2199, 12, 30)
-PLACES = ("older", "newer")
 LONGEST = 200
 
 
@@ -72,14 +70,3 @@ def _day(text: str) -> date | None:
 
 def _midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time()))
-
-
-def with_values(asked: QueryDict, **values: str) -> str:
-    """The query of this page with other values; an empty one is left out, and the list begins anew."""
-    made = asked.copy()
-    for name in (*PLACES, *values):
-        made.pop(name, None)
-    for name, value in values.items():
-        if value:
-            made[name] = value
-    return f"?{made.urlencode()}" if made else "?"
