@@ -3,9 +3,11 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
 ONCE ?=
+# Tests and benches start hundreds of processes; each would compile the house anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up test test-all test-sqlite test-mariadb test-n8n lint format browser crash bench messages pins docs clean
+.PHONY: help env demo up test test-all test-sqlite test-mariadb test-secrets test-n8n lint format browser crash bench messages pins docs clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,6 +38,9 @@ test-sqlite: env ## the suite on SQLite only
 
 test-mariadb: env ## what touches a database, on MariaDB only
 	WATCHBOOK_TEST_ONLY_DATABASE=on $(PY) -m tests.run mariadb
+
+test-secrets: env ## the suite at debug level; every secret a test makes is searched for in what it leaves
+	$(PYTEST) -q -n 2 --dist loadgroup -p tests.security.secrets.everywhere -m "not browser"
 
 browser: env ## only the tests that drive a real Chromium
 	$(PYTEST) -m browser -q

@@ -22,7 +22,7 @@ NETWORK = {
 # The room (or the file) and what it may import, with the reason.
 MAY_CONNECT = {
     "base/web/guard.py": ({"socket", "ssl", "httpcore"}, "the guarded network layer: it is the owner"),
-    "base/web/transport.py": ({"ssl", "httpx"}, "the owner's HTTP library"),
+    "base/web/transport.py": ({"ssl", "httpcore"}, "the owner's HTTP library"),
     "base/web/pace/redis.py": ({"redis"}, "the operator's own server, to keep the pace of all processes"),
     "base/testing/servers.py": ({"socket", "psycopg"}, "looks for servers of a test run"),
     "core/notify/senders/mail.py": ({"smtplib"}, "the operator's mail server"),

@@ -135,10 +135,14 @@ def _postgres_cells(url: str) -> Iterator[tuple[str, str, Any]]:
 def in_redis(hunt: Hunt, client: Any) -> dict[str, set[str]]:
     """Every key and every value, as they lie there."""
     found: dict[str, set[str]] = {}
-    for key in client.scan_iter(count=1000):
-        dumped = {"string": client.get, "list": lambda k: b"\n".join(client.lrange(k, 0, -1))}.get(
-            client.type(key).decode(), client.dump
-        )(key)
-        if kinds := hunt.search(key) | hunt.search(dumped):
-            found[key.decode("utf-8", "replace")] = kinds
+    for key, value in redis_entries(client):
+        if kinds := hunt.search(key) | hunt.search(value):
+            found[key] = kinds
     return found
+
+
+def redis_entries(client: Any) -> Iterator[tuple[str, bytes]]:
+    for key in client.scan_iter(count=1000):
+        read = {"string": client.get, "list": lambda k: b"\n".join(client.lrange(k, 0, -1))}
+        value = read.get(client.type(key).decode(), client.dump)(key)
+        yield key.decode("utf-8", "replace"), value or b""

@@ -35,12 +35,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """On a second database only what touches a database is run again; the rest cannot come out otherwise."""
     if os.environ.get("WATCHBOOK_TEST_ONLY_DATABASE") != "on":
         return
-    touching = [item for item in items if _touches_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not _touches_database(item)])
+    touching = [item for item in items if touches_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not touches_database(item)])
     items[:] = touching
 
 
-def _touches_database(item: pytest.Item) -> bool:
+def touches_database(item: pytest.Item) -> bool:
     # `databases` gives addresses to processes of their own.
     fixtures = {"db", "transactional_db", "live_server", "databases"} & set(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("django_db") is not None

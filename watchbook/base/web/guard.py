@@ -48,8 +48,13 @@ def system_resolver(host: str, port: int) -> list[str]:
 
 
 class GuardBackend(httpcore.NetworkBackend):
-    def __init__(self, resolver: Resolver = system_resolver) -> None:
+    """`trust` gives whom to believe in a handshake; asked late, because reading all certificates takes its time."""
+
+    def __init__(
+        self, resolver: Resolver = system_resolver, trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
+    ) -> None:
         self._resolver = resolver
+        self._trust = trust
 
     def connect_tcp(
         self,
@@ -65,7 +70,7 @@ class GuardBackend(httpcore.NetworkBackend):
         trouble = ""
         for address in addresses:
             try:
-                return GuardedStream(_dial(address, port, exchange))
+                return GuardedStream(_dial(address, port, exchange), self._trust)
             except (OSError, TimedOut) as error:  # a filtered port must not read otherwise than a closed one
                 trouble = f"{type(error).__name__} {getattr(error, 'errno', '')}"
         raise Unreachable(trouble)
@@ -136,8 +141,9 @@ def _dial(address: IPAddress, port: int, exchange: Exchange) -> socket.socket:
 class GuardedStream(httpcore.NetworkStream):
     """A socket under the deadline and the byte count of whichever exchange is using it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, trust: Callable[[], ssl.SSLContext]) -> None:
         self._sock = sock
+        self._trust = trust
         self._user: Exchange | None = None
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -179,7 +185,8 @@ class GuardedStream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         try:
             self._sock.settimeout(min(current().deadline.left(), CONNECT_SECONDS))
-            return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+            sock = self._trust().wrap_socket(self._sock, server_hostname=server_hostname)
+            return GuardedStream(sock, self._trust)
         except TimeoutError:
             self._sock.close()
             raise TimedOut("TLS handshake") from None

@@ -1,7 +1,7 @@
-"""The HTTP client library, reduced to one exchange at a time over the guarded network layer.
+"""The HTTP library, reduced to one exchange at a time over the guarded network layer.
 
-Only the transport is used: no cookies shared between callers, no redirects, no proxies from the environment.
-This module is imported when the first request is made, because the library takes a quarter of a second to load.
+Only its pool of connections is used: no cookies, no redirects, no proxies from the environment, no second reading of an
+address. This module is imported when the first request is made, because the library takes its time to load.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 
 import certifi
-import httpx
+import httpcore
 
 from watchbook.base.web.address import SafeUrl
 from watchbook.base.web.answer import Headers
@@ -27,8 +27,9 @@ MAX_HEADER_BYTES = 128 * 1024
 KEEP_IDLE_SECONDS = 15.0
 BAD_HEADER = gettext_noop("A header of the request is not allowed.")
 
-for _name in ("httpx", "httpcore"):
-    logging.getLogger(_name).setLevel(logging.WARNING)  # their debug lines hold addresses and headers
+WITH_A_BODY = {"POST", "PUT", "PATCH"}
+
+logging.getLogger("httpcore").setLevel(logging.WARNING)  # its debug lines hold addresses and headers
 
 
 class Transport:
@@ -36,33 +37,42 @@ class Transport:
 
     def __init__(self, resolver: Resolver, *, idle_connections: int) -> None:
         # No cap on connections: silent hosts must not take the places of others. Pace bounds them per host.
-        limits = httpx.Limits(
-            max_connections=None, max_keepalive_connections=idle_connections, keepalive_expiry=KEEP_IDLE_SECONDS
+        self._pool = httpcore.ConnectionPool(
+            # Trusts nobody; the guard takes the real one when a handshake comes.
+            ssl_context=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            max_connections=None,
+            max_keepalive_connections=idle_connections,
+            keepalive_expiry=KEEP_IDLE_SECONDS,
+            network_backend=GuardBackend(resolver, trust=cache(_tls_context)),
         )
-        self._http = httpx.HTTPTransport(verify=_tls_context(), trust_env=False, limits=limits)
-        self._http._pool._network_backend = GuardBackend(resolver)
 
     def open(self, method: str, url: SafeUrl, headers: list[tuple[str, str]], body: bytes) -> Opened:
         """Send and read the head of the answer. The caller closes it."""
         fields = [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers]
-        extensions = {"target": url.target.encode("ascii")}
-        request = httpx.Request(method, _origin(url), headers=fields, content=body or None, extensions=extensions)
+        if body or method in WITH_A_BODY:
+            fields.append((b"content-length", b"%d" % len(body)))
+        place = httpcore.URL(
+            scheme=url.scheme.encode("ascii"),
+            host=url.host.encode("ascii"),
+            port=url.port,
+            target=url.target.encode("ascii"),
+        )
         with _translated():
-            response = self._http.handle_request(request)
+            response = self._pool.handle_request(httpcore.Request(method, place, headers=fields, content=body))
         current().head_is_read()
         return Opened(response)
 
     def close(self) -> None:
-        self._http.close()
+        self._pool.close()
 
 
 class Opened:
     """An answer whose head was read and whose body is still on the wire."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpcore.Response) -> None:
         self._response = response
-        self.status = response.status_code
-        raw = response.headers.raw
+        self.status = response.status
+        raw = response.headers
         if len(raw) > MAX_HEADERS or sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
             self.close()
             raise BadAnswer("too many headers", code="bad_headers")
@@ -91,9 +101,9 @@ class Opened:
         self._response.stream.close()  # type: ignore[union-attr]
 
 
-def _bytes_after(response: httpx.Response) -> bytes:
+def _bytes_after(response: httpcore.Response) -> bytes:
     """What the protocol reader holds beyond this answer. Looked up in private places; a test watches over them."""
-    state = response.stream._httpcore_stream._stream._connection._h11_state  # type: ignore[union-attr]
+    state = response.stream._stream._connection._h11_state  # type: ignore[union-attr]
     return state.trailing_data[0] if state.their_state.__name__ in {"DONE", "MUST_CLOSE"} else b""
 
 
@@ -102,32 +112,18 @@ def _translated() -> Iterator[None]:
     """The library's errors as ours. The guard raises ours already; they pass."""
     try:
         yield
-    except httpx.LocalProtocolError as error:
+    except httpcore.LocalProtocolError as error:
         raise Refused(str(error)[:200], code="bad_header", message=BAD_HEADER) from None
-    except httpx.RemoteProtocolError as error:
+    except httpcore.RemoteProtocolError as error:
         is_short = "complete message body" in str(error)
         raise BadAnswer(str(error)[:200], code="wrong_length" if is_short else "bad_http") from None
-    except httpx.HTTPError as error:
+    except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ConnectionNotAvailable) as error:
         raise Unreachable(type(error).__name__) from None
-
-
-@lru_cache(maxsize=512)
-def _origin_of(scheme: str, host: str, port: int, authority: str) -> httpx.URL:
-    try:
-        url = httpx.URL(f"{scheme}://{authority}/")
-    except httpx.InvalidURL:
-        raise Refused("the parsers disagree", code="bad_host") from None
-    if (url.raw_host.decode("ascii"), url.port or {"http": 80, "https": 443}[scheme]) != (host, port):
-        raise Refused("the parsers disagree", code="bad_host")
-    return url
-
-
-def _origin(url: SafeUrl) -> httpx.URL:
-    return _origin_of(url.scheme, url.host, url.port, url.authority)
 
 
 def _tls_context() -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=certifi.where())
     if CA_FILE.value:
         context.load_verify_locations(CA_FILE.value)
+    context.set_alpn_protocols(["http/1.1"])
     return context

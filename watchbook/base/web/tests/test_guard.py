@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 import pytest
 from hypothesis import given, settings
@@ -65,8 +66,7 @@ def named(site: RawServer) -> Iterator[Callable[[Names], Client]]:
 
 def test_the_guard_sits_where_the_library_looks_for_it() -> None:
     own = Transport(system_resolver, idle_connections=1)
-    assert isinstance(own._http, httpx.HTTPTransport)
-    assert isinstance(own._http._pool._network_backend, GuardBackend)
+    assert isinstance(own._pool._network_backend, GuardBackend)
     own.close()
 
 
@@ -239,7 +239,7 @@ def test_what_is_read_ahead_is_seen_where_we_look_for_it(
     seen = []
     real = transport._bytes_after
 
-    def spy(response: httpx.Response) -> bytes:
+    def spy(response: httpcore.Response) -> bytes:
         seen.append(real(response))
         return seen[-1]
 
@@ -270,7 +270,7 @@ def test_what_passes_the_gate_reads_the_same_to_every_parser(text: str) -> None:
         return
     assert urlsplit(url.url).hostname == httpx.URL(url.url).raw_host.decode() == url.host
     assert (urlsplit(url.url).port or url.port) == url.port
-    assert transport._origin(url).raw_scheme.decode() == url.scheme
+    assert httpx.URL(url.url).scheme == url.scheme
     assert url.url.isascii()
     assert check_url(url.url) == url
 

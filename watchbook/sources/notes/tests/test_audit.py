@@ -10,7 +10,7 @@ from watchbook.sources.notes.models import Candidate, Cookie
 from watchbook.sources.notes.redaction import MASK, redacted
 from watchbook.sources.notes.tests.desk import add_candidates, command
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.plants_secrets]
 
 PLAIN = "a1=made-up-0123456789abcdef; web_session=made-up-session-12345"
 
