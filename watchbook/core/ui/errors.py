@@ -101,6 +101,7 @@ def _page(request: HttpRequest, fault: Fault, reference: str, is_bare: bool) -> 
     if is_bare:
         house = SimpleNamespace(lang=HTML_LANG.get(get_language() or "en", "en"), theme="")
         return render_to_string("ui/error.html", {**context, "frame": "ui/plain.html", "house": house, "is_bare": True})
+    request.is_fault = True  # type: ignore[attr-defined]  # read by the frame around the page
     user = getattr(request, "user", None)
     frame = "ui/base.html" if user is not None and user.is_authenticated else "ui/plain.html"
     return render_to_string("ui/error.html", {**context, "frame": frame}, request)

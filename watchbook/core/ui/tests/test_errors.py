@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.utils import translation
 
+from watchbook.base.testing.people import client_of
 from watchbook.core.ui import errors
 
 HANDLERS = {
@@ -75,6 +76,14 @@ def test_unknown_address_keeps_the_menu_for_a_reader(alice):
     assert answer.status_code == 404
     assert 'class="topbar"' in answer.text
     assert "There is nothing at this address" in answer.text
+
+
+@pytest.mark.django_db
+def test_error_page_does_not_repeat_an_address_that_may_hold_a_key(alice):
+    for client in (Client(), client_of(alice)):
+        answer = client.get("/library/shared/made-up-key-of-nobody/?token=another-made-up-key")
+        assert answer.status_code == 404
+        assert b"made-up-key" not in answer.content
 
 
 @pytest.mark.django_db
