@@ -53,7 +53,7 @@ class House:
 
     @property
     def here(self) -> str:
-        """Where the reader comes back to after a switch. An error page keeps its address to itself: it may hold a key."""
+        """Where the reader comes back to after a switch. An error page keeps its address: it may hold a key."""
         is_fault = getattr(self._request, "is_fault", False)
         return self._request.get_full_path() if self._request.method == "GET" and not is_fault else "/"
 
