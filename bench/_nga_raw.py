@@ -1,6 +1,6 @@
 """The raw side of the store's measure: every row that the product wrote for a topic, read back and written again for
-a twin of the topic: posts as an upsert, versions, lines of the stream, the place in the topic, and its words in the
-search. Nothing is asked, compared or made: the values lie ready.
+a twin of the topic: posts as an upsert, where notes hang, versions, lines of the stream, the place in the topic, and
+its words in the search. Nothing is asked, compared or made: the values lie ready.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ Statements = list[tuple[str, Rows]]
 
 def new_floors(thread_id: int, twin_id: int) -> list[Statements]:
     columns, rows = _copy("posts", "thread_id = %s ORDER BY floor_number", thread_id, thread_id=twin_id)
-    pages: list[Statements] = [[(_upsert_posts(columns), page), _place(thread_id, twin_id)] for page in _pages(rows)]
+    at = columns.index("source_post_id")
+    pages: list[Statements] = [
+        [
+            (_upsert_posts(columns), page),
+            *_hanging(thread_id, twin_id, {row[at] for row in page}),
+            _place(thread_id, twin_id),
+        ]
+        for page in _pages(rows)
+    ]
     pages[0] += _search(thread_id, twin_id, is_new=True)
     return pages
 
@@ -72,6 +80,14 @@ def _json(value: Any) -> Any:
     from django.db import connection
 
     return connection.ops.adapt_json_value(value, None) if isinstance(value, dict) else value
+
+
+def _hanging(thread_id: int, twin_id: int, pids: set[int]) -> Statements:
+    """The posts of those notes that are floors of the page."""
+    columns, rows = _copy("note_parents", "thread_id = %s ORDER BY id", thread_id, thread_id=twin_id)
+    at = columns.index("source_post_id")
+    own = [row for row in rows if row[at] in pids]
+    return [(_insert("note_parents", columns), own)] if own else []
 
 
 def _place(thread_id: int, twin_id: int) -> tuple[str, Rows]:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from watchbook.base.clock import SHANGHAI
+
+# Since 1992 its clocks have known nothing else, so that a moment that is told in this offset is told already.
+_OFFSET, _SINCE = timedelta(hours=8), 1992
+
+
+def wall_time(moment: datetime) -> datetime:
+    """What a clock in Shanghai shows at a moment."""
+    return moment if moment.tzinfo is None else moment.astimezone(SHANGHAI).replace(tzinfo=None)
+
+
+def wall_text(moment: datetime) -> str:
+    """The same as it is written where a driver would shift it by a zone of its own."""
+    if moment.utcoffset() != _OFFSET or moment.year < _SINCE:
+        moment = wall_time(moment)
+    return moment.isoformat(" ", "microseconds")[:26]
 
 
 class WallTimeField(models.DateTimeField):  # type: ignore[type-arg]
@@ -23,9 +38,7 @@ class WallTimeField(models.DateTimeField):  # type: ignore[type-arg]
 
     def get_prep_value(self, value: Any) -> Any:
         moment = self.to_python(value)
-        if isinstance(moment, datetime) and moment.tzinfo is not None:
-            return moment.astimezone(SHANGHAI).replace(tzinfo=None)
-        return moment
+        return wall_time(moment) if isinstance(moment, datetime) else moment
 
     def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:
         if not prepared:
@@ -33,7 +46,7 @@ class WallTimeField(models.DateTimeField):  # type: ignore[type-arg]
         if value is None or not isinstance(value, datetime):
             return value
         # A naive value goes to the driver as it is; the backends' own adapters would shift it by their zone.
-        return value if connection.vendor == "postgresql" else value.isoformat(sep=" ", timespec="microseconds")
+        return value if connection.vendor == "postgresql" else wall_text(value)
 
     def from_db_value(self, value: Any, _expression: Any, _connection: BaseDatabaseWrapper) -> Any:
         if isinstance(value, str):

@@ -8,20 +8,26 @@ form of their own on each database (times, JSON) the field makes it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from contextlib import AbstractContextManager
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
 import orjson
-from django.db import connections, models, router
+from django.db import DEFAULT_DB_ALIAS, connections, models, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.constants import OnConflict
+
+from watchbook.base.store.fields import WallTimeField, wall_text, wall_time
 
 Values = Sequence[Any]
 
 # An old SQLite takes fewer than a thousand values in one statement.
 MOST_VALUES = 990
+# As Django finds them.
+_PLACE = re.compile(r"(?<!%)%s")
 # What drivers take as it is.
 _PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 
@@ -32,21 +38,34 @@ class Columns:
     def __init__(self, model: type[models.Model], names: Iterable[str]) -> None:
         self.model = model
         self.names = tuple(names)
+        self._statements: dict[tuple[Any, ...], Any] = {}
 
     def insert(self, rows: Sequence[Values], *, pass_over: bool = False) -> None:
         """New rows; their keys are left to the database. `pass_over`: one that is there already stays as it is."""
         if not rows:
             return
         connection = self._connection
-        start, places, end = self._insertion(connection, OnConflict.IGNORE if pass_over else None)
+        conflict = OnConflict.IGNORE if pass_over else None
+        start, places, end = self._kept(("insert", conflict), lambda: self._insertion(connection, conflict))
         rows = self._prepared(connection, rows)
-        with connection.cursor() as cursor:
+        with _cursor(connection) as cursor:
             if connection.vendor == "sqlite":
                 # One short statement that stays prepared; a long one is read anew for each number of rows.
                 cursor.executemany(start + places + end, rows)
                 return
             for statement, values in self._batches(start, places, end, rows):
                 cursor.execute(statement, values)
+
+    def insert_copies(self, source: type[models.Model], copied: Sequence[str], rows: Sequence[Values]) -> None:
+        """New rows that take some fields, under their own names, from a row of another table, whose key each row ends
+        with. What is copied never leaves the database.
+        """
+        if not rows:
+            return
+        connection = self._connection
+        statement = self._kept(("copies", source, *copied), lambda: self._copying(connection, source, copied))
+        with _cursor(connection) as cursor:
+            cursor.executemany(statement, self._prepared(connection, rows))
 
     def upsert(
         self, rows: Sequence[Values], *, unique: Sequence[str], update: Sequence[str], returning: Sequence[str] = ()
@@ -56,12 +75,12 @@ class Columns:
         MariaDB goes by whichever unique key is hit.
         """
         connection = self._connection
-        start, places, end = self._insertion(connection, OnConflict.UPDATE, unique, update)
-        if returning:
-            fields = [self.model._meta.get_field(name) for name in returning]
-            end += f" {connection.ops.return_insert_columns(fields)[0]}"
+        start, places, end = self._kept(
+            ("upsert", *unique, "", *update, "", *returning),
+            lambda: self._insertion(connection, OnConflict.UPDATE, unique, update, returning),
+        )
         found: list[tuple[Any, ...]] = []
-        with connection.cursor() as cursor:
+        with _cursor(connection) as cursor:
             for statement, values in self._batches(start, places, end, self._prepared(connection, rows)):
                 cursor.execute(statement, values)
                 found += cursor.fetchall() if returning else []
@@ -72,20 +91,25 @@ class Columns:
         if not rows:
             return
         connection = self._connection
-        with connection.cursor() as cursor:
+        with _cursor(connection) as cursor:
             cursor.executemany(self._update, self._prepared(connection, rows))
 
-    def select(self, condition: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Rows for which the condition holds, as the model's fields read them."""
+    def select(self, condition: str, parameters: Sequence[Any], *, also: str = "") -> list[tuple[Any, ...]]:
+        """Rows for which the condition holds, as the model's fields read them; `also`: one more expression behind."""
         connection = self._connection
-        with connection.cursor() as cursor:
-            cursor.execute(f"{self._selection} WHERE {condition}", parameters)
+        start = self._selection.replace(" FROM ", f", {also} FROM ", 1) if also else self._selection
+        with _cursor(connection) as cursor:
+            cursor.execute(f"{start} WHERE {condition}", parameters)
             found = cursor.fetchall()
         return self._read(connection, found) if self._readers else found
 
     @property
     def _connection(self) -> BaseDatabaseWrapper:
-        return connections[router.db_for_write(self.model)]
+        return connections[self._alias]
+
+    @cached_property
+    def _alias(self) -> str:
+        return router.db_for_write(self.model)
 
     @cached_property
     def fields(self) -> list[Any]:
@@ -101,7 +125,9 @@ class Columns:
         """Fields whose values need a form, with their places."""
         return [(at, field) for at, field in enumerate(self.fields) if not isinstance(_target(field), _PLAIN)]
 
-    def _prepared(self, connection: BaseDatabaseWrapper, rows: Sequence[Values]) -> list[list[Any]]:
+    def _prepared(self, connection: BaseDatabaseWrapper, rows: Sequence[Values]) -> Sequence[Values]:
+        if not self._special:
+            return rows
         made = [list(row) for row in rows]
         for at, field in self._special:
             prepare = _preparer(field, connection)
@@ -116,7 +142,7 @@ class Columns:
                 row[at] = prepared
         return made
 
-    def _batches(self, start: str, places: str, end: str, rows: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
+    def _batches(self, start: str, places: str, end: str, rows: Sequence[Values]) -> Iterator[tuple[str, list[Any]]]:
         size = MOST_VALUES // len(self.names)
         for some in (rows[at : at + size] for at in range(0, len(rows), size)):
             yield start + ", ".join([places] * len(some)) + end, list(chain.from_iterable(some))
@@ -127,11 +153,30 @@ class Columns:
         conflict: OnConflict | None,
         unique: Sequence[str] = (),
         update: Sequence[str] = (),
+        returning: Sequence[str] = (),
     ) -> tuple[str, str, str]:
         table = connection.ops.quote_name(self.model._meta.db_table)
         start = f"{connection.ops.insert_statement(on_conflict=conflict)} {table} ({self._listed}) VALUES "
         end = connection.ops.on_conflict_suffix_sql(self.fields, conflict, self._columns(update), self._columns(unique))
+        if returning:
+            fields = [self.model._meta.get_field(name) for name in returning]
+            end += f" {connection.ops.return_insert_columns(fields)[0]}"
         return start, f"({', '.join(['%s'] * len(self.names))})", f" {end}" if end else ""
+
+    def _copying(self, connection: BaseDatabaseWrapper, source: type[models.Model], copied: Sequence[str]) -> str:
+        quote = connection.ops.quote_name
+        same = ", ".join(quote(column) for column in self._columns(copied))
+        return (
+            f"INSERT INTO {quote(self.model._meta.db_table)} ({self._listed}, {same})"  # noqa: S608 - own names
+            f" SELECT {', '.join(['%s'] * len(self.names))}, {same} FROM {quote(source._meta.db_table)}"
+            f" WHERE {quote(source._meta.pk.column)} = %s"
+        )
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """A statement that was made before."""
+        if key not in self._statements:
+            self._statements[key] = make()
+        return self._statements[key]
 
     def _columns(self, names: Sequence[str]) -> list[str]:
         fields: list[Any] = [self.model._meta.get_field(name) for name in names]
@@ -180,10 +225,58 @@ class Columns:
         return [tuple(row) for row in rows]
 
 
+def run(statement: str, values: Values) -> list[tuple[Any, ...]]:
+    """A statement of one's own, and the rows that it gives."""
+    with _cursor(connections[DEFAULT_DB_ALIAS]) as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
+def _cursor(connection: BaseDatabaseWrapper) -> AbstractContextManager[Any]:
+    """Whoever listens to queries, counts or forbids them, listens to Django's cursor and gets it."""
+    is_heard = connection.queries_logged or connection.execute_wrappers
+    return connection.cursor() if is_heard or connection.vendor != "sqlite" else _Straight(connection)
+
+
+class _Straight:
+    """SQLite's own cursor: where a statement takes a few microseconds, Django's takes several times as long itself."""
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        connection.ensure_connection()
+        connection.validate_thread_sharing()
+        self._connection = connection
+        self._cursor: Any = connection.connection.cursor()
+        self.fetchall = self._cursor.fetchall
+
+    def __enter__(self) -> _Straight:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+    def execute(self, statement: str, values: Values) -> None:
+        self._connection.validate_no_broken_transaction()
+        with self._connection.wrap_database_errors:
+            self._cursor.execute(_with_marks(statement), values)
+
+    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
+        self._connection.validate_no_broken_transaction()
+        with self._connection.wrap_database_errors:
+            self._cursor.executemany(_with_marks(statement), rows)
+
+
+@lru_cache(maxsize=256)
+def _with_marks(statement: str) -> str:
+    """Places as SQLite marks them."""
+    return _PLACE.sub("?", statement).replace("%%", "%")
+
+
 def _preparer(field: Any, connection: BaseDatabaseWrapper) -> Callable[[Any], Any]:
     """What makes the form of a value. Of Django's own moments, which are aware, only the last step is needed."""
     if type(field) is models.DateTimeField:
         return connection.ops.adapt_datetimefield_value
+    if type(field) is WallTimeField:
+        return wall_time if connection.vendor == "postgresql" else wall_text
     if type(field) is models.JSONField and field.encoder is None and connection.vendor != "postgresql":
         return _json
     return lambda value: field.get_db_prep_save(value, connection)

@@ -9,6 +9,10 @@ import unicodedata
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+# Punctuation of Chinese prose, and what NFKC makes of it: by itself it takes thirty times as long for a text that has
+# any of it as for one that has none.
+_WIDE = [(wide, unicodedata.normalize("NFKC", wide)) for wide in "，！？：；（）～…"]
+
 
 def clean_text(value: str) -> str:
     """Text that every database stores and every parser reads: no NUL, no controls, no lone surrogates."""
@@ -30,4 +34,7 @@ def cut(value: str, length: int) -> str:
 
 def fold(value: str) -> str:
     """The form in which two texts are compared, instead of leaving it to a database's collation."""
+    if not value.isascii():
+        for wide, narrow in _WIDE:
+            value = value.replace(wide, narrow)
     return unicodedata.normalize("NFKC", value).casefold()

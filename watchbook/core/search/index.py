@@ -52,6 +52,7 @@ class Row(NamedTuple):
 
 ROWS = Columns(SearchDocument, Row._fields)
 KNOWN = Columns(SearchDocument, ["kind", "object_id", "id", "fingerprint"])
+TEXTS = Columns(SearchDocument, ["id", "title", "body"])
 NAMES = ("kind", "object_id", "source", "scope")
 
 Known = dict[Key, tuple[int, str]]
@@ -79,7 +80,8 @@ def put(documents: Iterable[Document]) -> int:
     pending = iter(fresh.values())
     written = 0
     while batch := list(islice(pending, BATCH)):
-        with transaction.atomic():
+        # In a transaction of the caller's there is nothing to be saved half-way: what fails, fails whole.
+        with transaction.atomic(savepoint=False):
             written += _put_batch(batch)
     return written
 
@@ -147,7 +149,7 @@ def _speaks_anew(known: Known, row: Row) -> bool:
 def _old_words(document_ids: Sequence[int]) -> list[Words]:
     if not document_ids or not dialect().needs_old_words:
         return []
-    rows = SearchDocument.objects.filter(pk__in=document_ids).values_list("pk", "title", "body")
+    rows = TEXTS.select(f"id IN ({', '.join(['%s'] * len(document_ids))})", document_ids)
     return [_words(*row) for row in rows]
 
 

@@ -7,7 +7,7 @@ character is found by prefix and two by equality. Everything else becomes whole 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from operator import add
 
 from watchbook.base.text import fold as fold_case
 
@@ -58,7 +58,7 @@ def word_key(word: str) -> str:
 
 def pairs(run: str) -> list[str]:
     """The pairs of neighbours in a stretch of dense characters, in order."""
-    return list(map("".join, pairwise(run)))
+    return list(map(add, run, run[1:]))
 
 
 def tokens(folded: str) -> set[str]:
@@ -66,7 +66,7 @@ def tokens(folded: str) -> set[str]:
     found: set[str] = set()
     for dense, word in PIECE.findall(folded):
         if dense:
-            found.update(pairs(dense))
+            found.update(map(add, dense, dense[1:]))
             found.add(dense[-1])
         else:
             found.add(word_key(word))

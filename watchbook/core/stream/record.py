@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import cache
+from operator import gt
+from typing import Any, NamedTuple
 
 from watchbook.base import clock
 from watchbook.base.store.rows import Columns
@@ -17,12 +18,11 @@ from watchbook.core.stream.models import TITLE_LENGTH, StreamEntry
 MAX_SUMMARY = 2000
 MAX_DATA = 20_000
 NAMES = ("source", "kind", "scope", "object_kind", "object_id", "event_key")
-NOTHING: dict[str, Any] = {}
+NOTHING: Mapping[str, Any] = {}
 ROWS = Columns(StreamEntry, [*NAMES, "occurred_at", "created_at", "title", "summary", "url_path", "data"])
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the log. `event_key` tells two happenings of one kind to one object apart."""
 
     source: str
@@ -34,31 +34,41 @@ class Entry:
     object_kind: str
     object_id: str
     occurred_at: datetime
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = NOTHING
     event_key: str = ""
 
 
 def record(entries: Iterable[Entry]) -> None:
     """Add entries; one that is there already stays as it is. Works inside the caller's transaction."""
     now = clock.now()
-    ROWS.insert([_row(entry, now) for entry in entries], pass_over=True)
+    titles: dict[str, str] = {}
+    ROWS.insert([_row(entry, now, titles) for entry in entries], pass_over=True)
 
 
-def _row(entry: Entry, now: datetime) -> tuple[Any, ...]:
-    named = (entry.source, entry.kind, entry.scope, entry.object_kind, str(entry.object_id), str(entry.event_key))
+def _row(entry: Entry, now: datetime, titles: dict[str, str]) -> tuple[Any, ...]:
+    source, kind, title, summary, url_path, scope, object_kind, object_id, occurred_at, data, event_key = entry
+    named = (source, kind, scope, object_kind, str(object_id), str(event_key))
     # A database that cuts silently would take two entries for one.
-    for name, value in zip(NAMES, named, strict=True):
-        if len(value) > ROWS.widths[name]:
-            raise ValueError(f"the {name} of a stream entry has at most {ROWS.widths[name]} characters")
+    if any(map(gt, map(len, named), _widths())):
+        name = next(name for name, value in zip(NAMES, named, strict=True) if len(value) > ROWS.widths[name])
+        raise ValueError(f"the {name} of a stream entry has at most {ROWS.widths[name]} characters")
+    # Many entries at once are mostly those of one thing.
+    if title not in titles:
+        titles[title] = cut(" ".join(title.split()), TITLE_LENGTH)
     return (
         *named,
-        entry.occurred_at,
+        occurred_at,
         now,
-        cut(" ".join(entry.title.split()), TITLE_LENGTH),
-        cut(entry.summary, MAX_SUMMARY),
-        safe_link(entry.url_path)[:1000],
-        _plain(entry.data) if entry.data else NOTHING,
+        titles[title],
+        cut(summary, MAX_SUMMARY),
+        safe_link(url_path)[:1000],
+        _plain(data) if data else NOTHING,
     )
+
+
+@cache
+def _widths() -> tuple[int, ...]:
+    return tuple(ROWS.widths[name] for name in NAMES)
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,8 @@ def add_forum(fid: int, name: str, as_json: bool) -> None:
 @with_json
 def parse(file: Path, as_json: bool) -> None:
     """Read a saved list or topic answer: records, or the site's refusal. Needs no database."""
-    from watchbook.sources.nga.parse import ListPage, Refused, Unreadable, read_answer  # loads the HTML cleaner
+    from watchbook.sources.nga.parse import ListPage, Refused, Unreadable
+    from watchbook.sources.nga.parse.answer import read_answer  # loads the HTML cleaner
     from watchbook.sources.nga.parse.decode import LARGEST
 
     try:

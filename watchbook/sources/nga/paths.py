@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from django.urls import reverse
+from functools import cache
+
+from django.urls import get_script_prefix, reverse
 
 from watchbook.sources.nga.models import Thread
 from watchbook.sources.nga.models.forum import FLOORS_PER_PAGE
 
 
 def path(thread: Thread, name: str = "topic", *args: int) -> str:
-    return f"{reverse(f'nga:{name}', args=[thread.source_thread_id, *args])}{thread.at_board}"
+    numbers = (thread.source_thread_id, *args)
+    pattern = _pattern(get_script_prefix(), name, len(numbers))
+    return f"{pattern.format(*numbers)}{thread.at_board}"
+
+
+@cache
+def _pattern(_prefix: str, name: str, count: int) -> str:
+    """An address with places for its numbers: looking one up costs as much as storing a floor."""
+    marks = [10**9 + number for number in range(count)]
+    found = reverse(f"nga:{name}", args=marks)
+    for number, mark in enumerate(marks):
+        found = found.replace(str(mark), f"{{{number}}}")
+    return found
 
 
 def page_path(thread: Thread, number: int) -> str:

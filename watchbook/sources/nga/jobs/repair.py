@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 
 from django.db import DatabaseError
 
@@ -88,9 +87,7 @@ class Repair:
         if any(stub.source_post_id not in notes for stub in stubs):
             shown = self.reader.note_page(page.tid, page.page_number)
             notes |= {floor.source_post_id: floor for floor in shown.floors}
-        found = [
-            replace(note, floor_number=stub.floor_number) for stub in stubs if (note := notes.get(stub.source_post_id))
-        ]
+        found = [stub.filled(note) for stub in stubs if (note := notes.get(stub.source_post_id))]
         return [*page.floors, *found]
 
     def _failed(self, row: ThreadFloorAuditThread, due: set[int], left: Iterable[int], error: Exception) -> set[int]:

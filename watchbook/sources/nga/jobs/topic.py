@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.db import DataError, IntegrityError
 
@@ -136,11 +136,7 @@ class TopicReader:
         if unknown:
             shown = self.reader.note_page(self.thread.source_thread_id, page.page_number)
             self.notes |= {floor.source_post_id: floor for floor in shown.floors if floor.source_post_id in unknown}
-        return [
-            replace(note, floor_number=stub.floor_number)
-            for stub in page.stubs
-            if (note := self.notes.get(stub.source_post_id))
-        ]
+        return [stub.filled(note) for stub in page.stubs if (note := self.notes.get(stub.source_post_id))]
 
     def _note(self, trouble: NgaTrouble) -> None:
         self.work.error_summary = trouble.summary

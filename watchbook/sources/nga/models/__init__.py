@@ -10,7 +10,7 @@ from watchbook.sources.nga.models.audits import (
     ThreadFloorRepairAttempt,
     ThreadRepair,
 )
-from watchbook.sources.nga.models.extras import MediaAsset, PostMediaMap, ThreadSearchDocument
+from watchbook.sources.nga.models.extras import MediaAsset, NoteParent, PostMediaMap, ThreadSearchDocument
 from watchbook.sources.nga.models.floors import ChangeReason, Post, PostAbsence, PostRevision
 from watchbook.sources.nga.models.forum import (
     MOST_PAGES,
@@ -35,6 +35,7 @@ __all__ = [
     "FloorRepair",
     "Forum",
     "MediaAsset",
+    "NoteParent",
     "Post",
     "PostAbsence",
     "PostMediaMap",

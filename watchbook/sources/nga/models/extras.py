@@ -1,4 +1,4 @@
-"""What the document leaves room for: words to search in, and pictures kept here."""
+"""What the document leaves room for: words to search in, pictures kept here, and where notes hang."""
 
 from __future__ import annotations
 
@@ -65,3 +65,21 @@ class PostMediaMap(models.Model):
             models.Index(fields=["source_url_sha256"], name="post_media_url_idx"),
             models.Index(fields=["media_asset", "attempt_count"], name="post_media_wanted_idx"),
         ]
+
+
+class NoteParent(models.Model):
+    """The post under which a note hangs. The note itself is a floor like any other, with a number of its own."""
+
+    id = IdField()
+    thread = models.ForeignKey(
+        Thread, models.CASCADE, related_name="note_parents", db_index=False, db_comment="所属主题（threads.id）"
+    )
+    source_post_id = models.PositiveBigIntegerField(db_comment="贴条 pid")
+    parent_source_post_id = models.PositiveBigIntegerField(db_comment="所贴楼层 pid（0 为首帖）")
+    created_at = created_at()
+
+    class Meta:
+        db_table = "note_parents"
+        db_table_comment = "贴条所贴的楼层（贴条本身仍是一层）"
+        constraints = [models.UniqueConstraint(fields=["thread", "source_post_id"], name="note_parents_once")]
+        indexes = [models.Index(fields=["thread", "parent_source_post_id"], name="note_parents_parent_idx")]

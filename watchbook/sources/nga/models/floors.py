@@ -24,6 +24,15 @@ class PostQuerySet(models.QuerySet["Post"]):
             version_count=models.functions.Coalesce(models.Subquery(counted, output_field=models.IntegerField()), 0)
         )
 
+    def with_parents(self) -> PostQuerySet:
+        """`parent_source_post_id`: the post under which a note hangs, None for any other floor."""
+        from watchbook.sources.nga.models.extras import NoteParent  # it stands behind this table
+
+        same = NoteParent.objects.filter(
+            thread=models.OuterRef("thread_id"), source_post_id=models.OuterRef("source_post_id")
+        )
+        return self.annotate(parent_source_post_id=models.Subquery(same.values("parent_source_post_id")[:1]))
+
 
 class Post(models.Model):
     """One floor as it reads now. Identity is (thread, source_post_id); the opening post has the id 0."""

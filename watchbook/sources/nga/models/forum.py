@@ -61,7 +61,10 @@ class ThreadQuerySet(models.QuerySet["Thread"]):
         return self.select_related("forum").annotate(is_mirror=_found_before())  # type: ignore[no-redef]
 
     def mark_mirrors(self, threads: Sequence[Thread]) -> None:
-        """The same for topics that are in memory already: one query for all of them."""
+        """The same for topics that are in memory already: one query for all of them that do not know it."""
+        threads = [thread for thread in threads if "is_mirror" not in thread.__dict__]
+        if not threads:
+            return
         rows = self.filter(_found_before(), pk__in=[thread.pk for thread in threads])
         mirrors = set(rows.values_list("pk", flat=True))
         for thread in threads:

@@ -25,7 +25,10 @@ def read_answer(body: bytes, *, content_type: str = "", page: int = 1, site: str
     notes = Notes()
     text = decode(body, content_type, notes)
     if is_json(text):
-        return _from_json(text, notes, page=page, site=site)
+        try:
+            return _from_json(text, notes.copy(), page=page, site=site, keeps_spelling=False)
+        except values.SpellingLost:
+            return _from_json(text, notes, page=page, site=site, keeps_spelling=True)
     return _from_html(text, notes, page=page, site=site)
 
 
@@ -43,9 +46,9 @@ def read_topic(body: bytes, *, content_type: str = "", site: str = SITE) -> Topi
     raise LayoutChanged("not_nga")
 
 
-def _from_json(text: str, notes: Notes, *, page: int, site: str) -> ListPage | TopicPage:
+def _from_json(text: str, notes: Notes, *, page: int, site: str, keeps_spelling: bool) -> ListPage | TopicPage:
     try:
-        data = read_payload(text, notes)
+        data = read_payload(text, notes, keeps_spelling=keeps_spelling)
     except Refused as refusal:
         if refusal.reason == "no_results" and "没有符合条件的结果" in refusal.message:
             # The end of a list, or a search without hits: empty, but no refusal.

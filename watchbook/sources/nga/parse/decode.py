@@ -33,6 +33,11 @@ def decode(body: bytes, content_type: str, notes: Notes) -> str:
     if _is_utf8(body, _declared(body, content_type)):
         return body.decode("utf-8")
     try:
+        # Means the same wherever it can be read, and is read faster.
+        return body.decode("gbk")
+    except UnicodeDecodeError:
+        pass
+    try:
         return body.decode("gb18030")
     except UnicodeDecodeError:
         rest = _without_keywords(body, notes)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from watchbook.sources.nga.parse.entities import lines, unescape
-
-
-def normalised(source: str) -> str:
-    """One spelling for entities, line ends, no-break spaces and composed characters."""
-    if not source:
-        return ""
-    text = unescape(lines(source)).replace("\u00a0", " ")
-    if " \n" in text or "\t\n" in text:
-        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
-    return unicodedata.normalize("NFC", text).strip()
+from watchbook.sources.nga.parse.entities import lines, unescape_whole, whole_characters
 
 
 def fingerprint(source: str, *, subject: str = "", extra: Iterable[str] = ()) -> str:
     """SHA-256 over the text, the post's own heading, and what hangs on it (attachments, choices of a poll)."""
-    parts = [normalised(source), normalised(subject), *sorted(normalised(part) for part in extra)]
+    return fingerprint_of_lines(lines(whole_characters(source)), subject, list(extra))
+
+
+def fingerprint_of_lines(source: str, subject: str, extra: Sequence[str]) -> str:
+    """The same of a text that is whole and has line feeds already."""
+    text, heading = _normalised(source), _of_field(subject)
     # Each part with its length, so that a text cannot pass for another one's attachment.
-    whole = "".join(f"{len(part)}:{part}" for part in parts)
-    return sha256(whole.encode("utf-8")).hexdigest()
+    whole = f"{len(text)}:{text}{len(heading)}:{heading}"
+    if extra:
+        whole += "".join([f"{len(part)}:{part}" for part in sorted(map(_of_field, extra))])
+    return sha256(whole.encode()).hexdigest()
+
+
+def _of_field(text: str) -> str:
+    return _normalised(lines(whole_characters(text))) if text else ""
+
+
+def _normalised(source: str) -> str:
+    """One spelling for entities, no-break spaces and composed characters."""
+    text = unescape_whole(source).replace("\u00a0", " ")
+    if " \n" in text or "\t\n" in text:
+        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    return unicodedata.normalize("NFC", text).strip()

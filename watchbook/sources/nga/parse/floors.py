@@ -8,10 +8,10 @@ from typing import Any
 
 from watchbook.sources.nga.parse import hanging, values
 from watchbook.sources.nga.parse.authors import Authors
-from watchbook.sources.nga.parse.bbcode import Extras, Place, render
+from watchbook.sources.nga.parse.bbcode import NO_EXTRAS, Extras, Place, render_lines
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
-from watchbook.sources.nga.parse.entities import whole_characters
-from watchbook.sources.nga.parse.fingerprint import fingerprint
+from watchbook.sources.nga.parse.entities import lines, whole_characters
+from watchbook.sources.nga.parse.fingerprint import fingerprint_of_lines
 from watchbook.sources.nga.parse.records import AttachmentRecord, FloorRecord, PollRecord, StubRecord
 
 
@@ -25,36 +25,42 @@ class FloorReader:
     poll: PollRecord | None = None
 
     def read(self, row: Mapping[str, Any], *, parent: int | None = None) -> FloorRecord:
-        number = values.whole(row.get("lou"))
+        get = row.get
+        number = values.whole(get("lou"))
         is_opening = number == 0 and parent is None
-        pid = 0 if is_opening else values.whole(row.get("pid"))
-        name, uid = self.authors.of(row.get("authorid"))
-        source = whole_characters(values.raw_text(row.get("content")))
-        given = row.get("attachs")
+        pid = 0 if is_opening else values.whole(get("pid"))
+        name, uid = self.authors.of(get("authorid"))
+        source = whole_characters(values.raw_text(get("content")))
+        # Read once for both of those who need it: what is shown and what is compared.
+        lined = lines(source)
+        given = get("attachs")
         hung = tuple(hanging.attachments(given, self.addresses)) if given else ()
         # Floor 0 repeats the title there.
-        subject = "" if is_opening else values.text(row.get("subject"))
-        poll = self.poll or hanging.poll(row.get("vote")) if is_opening else None
+        subject = "" if is_opening else values.text(get("subject"))
+        poll = self.poll or hanging.poll(get("vote")) if is_opening else None
         loose = tuple(file for file in hung if file.path not in source) if hung else ()
+        length = get("content_length")
+        extras = Extras(subject, loose, poll) if subject or loose or poll else NO_EXTRAS
         return FloorRecord(
             floor_number=number,
             source_post_id=pid,
             author_name=name,
             author_source_user_id=uid,
-            post_created_at=values.moment(row.get("postdatetimestamp")) or values.minute(row.get("postdate")),
-            source_edited_at=hanging.edited_at(row.get("alterinfo")),
+            post_created_at=values.moment(get("postdatetimestamp")) or values.minute(get("postdate")),
+            source_edited_at=hanging.edited_at(get("alterinfo")),
             content_source=source,
-            content_html=render(
-                source,
-                Place(addresses=self.addresses, tid=self.tid, pid=pid, author_id=uid),
-                Extras(subject=subject, attachments=loose, poll=poll),
-            ),
-            content_fingerprint_sha256=fingerprint(source, subject=subject, extra=_named(loose, poll)),
+            content_html=render_lines(lined, Place(self.addresses, self.tid, pid, uid), extras),
+            content_fingerprint_sha256=fingerprint_of_lines(lined, subject, _named(loose, poll)),
+            type_bits=values.whole(get("type")),
             subject=subject,
             attachments=hung,
             poll=poll,
             parent_post_id=parent,
-            **_figures(row),
+            reply_to_post_id=values.whole(get("reply_to")) or None,
+            votes_up=max(0, values.whole(get("score"))),
+            votes_down=max(0, values.whole(get("score_2"))),
+            content_length=None if length in (None, "") else values.whole(length),
+            client=values.text(get("from_client")),
         )
 
 
@@ -69,16 +75,7 @@ def stub(row: Mapping[str, Any]) -> StubRecord:
 
 
 def _named(loose: tuple[AttachmentRecord, ...], poll: PollRecord | None) -> list[str]:
+    if not loose and not poll:
+        return []
     # Votes of a poll change all the time and are no part of what the post says.
     return [file.path for file in loose] + [f"? {label}" for label, _ in (poll.options if poll else ())]
-
-
-def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type_bits": values.whole(row.get("type")),
-        "reply_to_post_id": values.whole(row.get("reply_to")) or None,
-        "votes_up": max(0, values.whole(row.get("score"))),
-        "votes_down": max(0, values.whole(row.get("score_2"))),
-        "content_length": values.whole(row["content_length"]) if row.get("content_length") not in (None, "") else None,
-        "client": values.text(row.get("from_client")),
-    }

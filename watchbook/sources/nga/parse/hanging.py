@@ -18,8 +18,8 @@ _CHOICE = re.compile(r"\d{1,9}", re.ASCII)
 
 def edited_at(alterinfo: Any) -> datetime | None:
     """`[E<seconds> …]` among the marks under a post; the site keeps only the latest edit."""
-    stamps = _EDIT.findall(values.raw_text(alterinfo))
-    return values.moment(max(stamps, key=int)) if stamps else None
+    stamps = _EDIT.findall(values.raw_text(alterinfo)) if alterinfo else ()
+    return values.moment(int(stamps[0]) if len(stamps) == 1 else max(map(int, stamps))) if stamps else None
 
 
 def attachments(value: Any, addresses: Addresses) -> Iterator[AttachmentRecord]:

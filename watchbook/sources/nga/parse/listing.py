@@ -26,7 +26,7 @@ def list_page(data: dict[str, Any], notes: Notes, *, page: int = 1) -> ListPage:
     if not rows and (page_count is None or (total and page <= page_count)):
         raise LayoutChanged("no_rows")
     reader = _Rows(notes, is_first=page == 1)
-    topics = tuple(topic for _, row in rows if (topic := reader.read(row)))
+    topics = tuple(topic for row in rows if (topic := reader.read(row)))
     board = values.mapping(data.get("__F"))
     return ListPage(
         fid=values.whole(board.get("fid")),
@@ -41,7 +41,9 @@ def list_page(data: dict[str, Any], notes: Notes, *, page: int = 1) -> ListPage:
 
 def is_denied(row: Mapping[str, Any]) -> bool:
     """A placeholder for a topic that this account may not see; its ids may be bogus and its title an error."""
-    return bool(row.get("denied")) and str(row["denied"]) != "0"
+    given = row.get("denied")
+    # A fraction, whatever it is, is not written as 0.
+    return isinstance(given, float) or (bool(given) and str(given) != "0")
 
 
 class _Rows:

@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any
 
+import orjson
+
 from watchbook.sources.nga.parse.errors import Damaged
 
 DEEPEST = 200
@@ -23,6 +25,19 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL
 _SHORT = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _WORDS = {"null": None, "undefined": None, "true": True, "false": False}
 _MISSING = object()
+
+
+# The one whole number whose spelling a reader changes.
+_MINUS_ZERO = re.compile(r"-0(?![\d.eE])")
+
+
+def read_json_fast(text: str) -> Any:
+    """A document and nothing behind it, in a third of the time. Fractions and the longest numbers lose their spelling:
+    they are given as floats, and whoever needs it must read again.
+    """
+    if _MINUS_ZERO.search(text):
+        raise ValueError("a number that would lose its spelling unseen")
+    return orjson.loads(text)
 
 
 def read_json(text: str) -> tuple[Any, str]:

@@ -47,5 +47,10 @@ class Notes:
         if count:
             self._counts[code] += count
 
+    def copy(self) -> Notes:
+        other = Notes()
+        other._counts.update(self._counts)
+        return other
+
     def listed(self) -> tuple[Note, ...]:
         return tuple(Note(code, count) for code, count in sorted(self._counts.items()))

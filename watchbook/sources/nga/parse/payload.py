@@ -8,7 +8,7 @@ from typing import Any
 from watchbook.sources.nga.parse import values
 from watchbook.sources.nga.parse.entities import lines
 from watchbook.sources.nga.parse.errors import Damaged, LayoutChanged, Refused
-from watchbook.sources.nga.parse.literal import read_json, read_literal
+from watchbook.sources.nga.parse.literal import read_json, read_json_fast, read_literal
 from watchbook.sources.nga.parse.notes import Notes
 
 # `window.script_muti_get_var_store=` and its kind; `noprefix` is not always honoured.
@@ -22,9 +22,12 @@ def is_json(text: str) -> bool:
     return text.startswith("{", _start(text))
 
 
-def read_payload(text: str, notes: Notes) -> dict[str, Any]:
-    """The `data` of an answer. Raises Refused with the site's own words when there is a message instead."""
-    document = _document(text[_start(text) :], notes)
+def read_payload(text: str, notes: Notes, *, keeps_spelling: bool = True) -> dict[str, Any]:
+    """The `data` of an answer. Raises Refused with the site's own words when there is a message instead.
+
+    Without `keeps_spelling` it is read faster, and values.raw_text raises SpellingLost where it would be needed.
+    """
+    document = _document(text[_start(text) :], notes, keeps_spelling=keeps_spelling)
     data = values.mapping(document.get("data") or document.get("result"))
     if has_rows(data):
         return data
@@ -45,7 +48,13 @@ def _start(text: str) -> int:
     return found.end() if found else 0
 
 
-def _document(text: str, notes: Notes) -> dict[str, Any]:
+def _document(text: str, notes: Notes, *, keeps_spelling: bool) -> dict[str, Any]:
+    if not keeps_spelling:
+        try:
+            if isinstance(document := read_json_fast(text), dict):
+                return document
+        except ValueError:
+            pass
     try:
         document, rest = read_json(text)
     except (ValueError, RecursionError):

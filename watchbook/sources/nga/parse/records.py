@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from watchbook.sources.nga.parse import bits
 from watchbook.sources.nga.parse.notes import INCOMPLETE, Note
@@ -88,9 +89,8 @@ class PollRecord:
     ends_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FloorRecord:
-    """One floor as it reads now."""
+class FloorRecord(NamedTuple):
+    """One floor as it reads now. By far the most common record: a tuple is made in a quarter of the time."""
 
     floor_number: int
     source_post_id: int
@@ -133,6 +133,11 @@ class StubRecord:
     floor_number: int
     source_post_id: int
     parent_post_id: int | None = None
+
+    def filled(self, note: FloorRecord) -> FloorRecord:
+        """The floor with the text that was found elsewhere. The stub alone knows its place for certain."""
+        parent = self.parent_post_id if note.parent_post_id is None else note.parent_post_id
+        return note._replace(floor_number=self.floor_number, parent_post_id=parent)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from watchbook.sources.nga.parse import bits, hanging, values
@@ -78,21 +77,20 @@ class _Rows:
         self.numbers: set[int] = set()
 
     def read(self, rows: Any) -> None:
-        for _, row in values.rows_in_order(rows):
-            if self._is_new(row):
-                self._take(row)
+        for row in values.rows_in_order(rows):
+            number, pid = values.whole(row.get("lou"), -1), values.whole(row.get("pid"), -1)
+            if self._is_new(number, pid):
+                # The opening post has no id of its own.
+                self._take(row, pid if number else 0)
         for pid, waiting in list(self.stubs.items()):
             if pid in self.hung:
-                # The stub alone knows its place for certain.
-                self.floors[pid] = _at(self.hung[pid], waiting)
+                self.floors[pid] = waiting.filled(self.hung[pid])
                 del self.stubs[pid]
 
     def elsewhere(self) -> list[FloorRecord]:
         return [note for pid, note in self.hung.items() if pid not in self.floors and note.floor_number > 0]
 
-    def _is_new(self, row: Mapping[str, Any]) -> bool:
-        number, pid = values.whole(row.get("lou"), -1), values.whole(row.get("pid"), -1)
-        # Only the opening post has no post id of its own.
+    def _is_new(self, number: int, pid: int) -> bool:
         if number < 0 or (number and pid <= 0):
             self.notes.add("broken_rows")
             return False
@@ -102,29 +100,23 @@ class _Rows:
         self.numbers.add(number)
         return True
 
-    def _take(self, row: Mapping[str, Any]) -> None:
-        pid = values.whole(row.get("pid")) if values.whole(row.get("lou")) else 0
+    def _take(self, row: Mapping[str, Any], pid: int) -> None:
         if is_stub(row):
             self.stubs[pid] = stub(row)
         else:
             to = values.whole(row.get("comment_to_id"), -1)
-            is_note = values.whole(row.get("type")) & bits.NOTE
-            self.floors[pid] = self.reader.read(row, parent=to if is_note and to >= 0 else None)
-        self._take_notes(row, pid)
+            is_note = to >= 0 and values.whole(row.get("type")) & bits.NOTE
+            self.floors[pid] = self.reader.read(row, parent=to if is_note else None)
+        if row.get("comment") or row.get("comment_id"):
+            self._take_notes(row, pid)
 
     def _take_notes(self, row: Mapping[str, Any], parent: int) -> None:
-        if not row.get("comment") and not row.get("comment_id"):
-            return  # most posts have none
         shown = list(values.rows_in_order(row.get("comment")))
-        for _, note in shown:
+        for note in shown:
             if values.whole(note.get("pid")) > 0 and note.get("content") is not None:
                 self.hung[values.whole(note.get("pid"))] = self.reader.read(note, parent=parent)
         named = [pid for pid in values.raw_text(row.get("comment_id")).split(",") if pid.strip()]
         self.notes.add("gone_notes", max(0, len(named) - len(shown)))
-
-
-def _at(note: FloorRecord, waiting: StubRecord) -> FloorRecord:
-    return note if note.floor_number == waiting.floor_number else replace(note, floor_number=waiting.floor_number)
 
 
 def page_of_floor(floor_number: int) -> int:

@@ -16,8 +16,9 @@ Cuts = Counter[str]
 
 def text(value: str, length: int, kind: str, cuts: Cuts) -> str:
     value = clean_text(value)
-    if len(value) > length:
-        cuts[kind] += 1
+    if len(value) <= length:
+        return value
+    cuts[kind] += 1
     return cut(value, length)
 
 

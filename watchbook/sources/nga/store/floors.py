@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from watchbook.base.crash import crash_point
 from watchbook.base.store.rows import Columns
 from watchbook.sources.nga.models import Thread
-from watchbook.sources.nga.parse import FloorRecord
+from watchbook.sources.nga.parse import FloorRecord, StubRecord
 from watchbook.sources.nga.parse.records import FLOORS_PER_PAGE
 from watchbook.sources.nga.store import absences, fit, known, versions
+from watchbook.sources.nga.store.hung import note_parents
 from watchbook.sources.nga.store.known import KnownFloor
 from watchbook.sources.nga.store.records import PageReading, PageStored
 from watchbook.sources.nga.store.telling import index_threads, tell_floors
@@ -29,10 +31,11 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     stored = known.floors(thread.pk, span, [record.floor_number for record in reading.floors], shown)
     cuts = fit.Cuts()
     fresh, changes = _compare(thread, reading, stored, now, cuts)
-    missed = _not_shown(reading, stored.values(), span, shown)
-    changes += absences.note_absent(missed, reading.crawl_run_id, now)
+    if missed := _not_shown(reading, stored.values(), span, shown):
+        changes += absences.note_absent(missed, reading.crawl_run_id, now)
     absences.forget([floor for floor in stored.values() if floor.source_post_id in shown])
     NEW_FLOOR.insert(fresh)
+    note_parents(thread.pk, _shown(reading), stored, [floor.source_post_id for floor in fresh], now)
     versions.apply(changes, reading.run_thread_id, now)
     crash_point("nga.floors_written")
     _move(thread, reading, [*stored.values(), *fresh], now)
@@ -77,9 +80,12 @@ def _compare(
     return fresh, changes
 
 
+def _shown(reading: PageReading) -> tuple[FloorRecord | StubRecord, ...]:
+    return (*reading.floors, *reading.page.stubs, *reading.page.notes_elsewhere)
+
+
 def _shown_ids(reading: PageReading) -> set[int]:
-    shown: Iterable[Any] = (*reading.floors, *reading.page.stubs, *reading.page.notes_elsewhere)
-    return {one.source_post_id for one in shown}
+    return {one.source_post_id for one in _shown(reading)}
 
 
 def _not_shown(reading: PageReading, stored: Iterable[KnownFloor], span: range, shown: set[int]) -> list[KnownFloor]:
@@ -102,7 +108,13 @@ def _move(thread: Thread, reading: PageReading, floors: Sequence[KnownFloor | Ne
         values["updated_at"] = now
         for name, value in values.items():
             setattr(thread, name, value)
-        Columns(Thread, values).update([(*values.values(), thread.pk)])
+        _columns(tuple(values)).update([(*values.values(), thread.pk)])
+
+
+@cache
+def _columns(names: tuple[str, ...]) -> Columns:
+    """A topic's place is mostly moved by the same few columns."""
+    return Columns(Thread, names)
 
 
 def _cursor_values(thread: Thread, floors: Sequence[KnownFloor | NewFloor]) -> dict[str, Any]:
@@ -143,6 +155,7 @@ def store_missing(thread_id: int, floors: Iterable[FloorRecord], wanted: set[int
         if number not in numbers and record.source_post_id not in here
     ]
     NEW_FLOOR.insert(fresh)
+    note_parents(thread.pk, offered.values(), here, [floor.source_post_id for floor in fresh], now)
     crash_point("nga.repair_written")
     _tell(thread, fresh, [], now)
     return {floor.floor_number for floor in fresh} | (numbers & wanted)

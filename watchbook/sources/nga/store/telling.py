@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.urls import reverse
-
 from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text
 from watchbook.core.search import index
 from watchbook.core.stream import record as stream
 from watchbook.sources.nga.models import Thread, ThreadSearchDocument
 from watchbook.sources.nga.paths import path
-from watchbook.sources.nga.store import fit, versions
+from watchbook.sources.nga.store import versions
 from watchbook.sources.nga.store.versions import Change
 
 SOURCE, SCOPE, KIND = "nga", "members", "nga_thread"
@@ -92,17 +90,16 @@ def tell_topics(threads: Iterable[Thread], kind: str, now: datetime) -> None:
 
 def tell_floors(thread: Thread, changes: Iterable[Change], now: datetime) -> None:
     """One line for each floor that was edited, deleted or folded."""
-    # An address is looked up once for all floors: that costs as much as writing one of them.
-    start, _, end = reverse("nga:floor", args=[thread.source_thread_id, 0]).rpartition("0")
-    end += thread.at_board
+    # Made once for all floors.
+    start, _, end = path(thread, "floor", 0).rpartition("/0/")
     event_key = f"{now:%Y%m%dT%H%M%S}"
     stream.record(
         stream.Entry(
             source=SOURCE,
             kind=KIND_OF_REASON[reason],
             title=thread.title,
-            summary=fit.summary(f"#{change.floor.floor_number} {change.floor.author_name}"),
-            url_path=f"{start}{change.floor.floor_number}{end}",
+            summary=f"#{change.floor.floor_number} {change.floor.author_name}",
+            url_path=f"{start}/{change.floor.floor_number}/{end}",
             scope=SCOPE,
             object_kind="nga_post",
             object_id=str(change.floor.pk),

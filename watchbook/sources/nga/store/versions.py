@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import DEFAULT_DB_ALIAS, connections
-
 from watchbook.base.store.rows import Columns
-from watchbook.base.text import clean_text
 from watchbook.sources.nga.models import ChangeReason, Post, PostRevision, Thread
 from watchbook.sources.nga.parse import FloorRecord
 from watchbook.sources.nga.store import fit
@@ -41,17 +37,15 @@ NEW_FLOOR = Columns(Post, NewFloor._fields)
 MARKS = ("is_deleted_by_source", "is_folded_by_source", "updated_at")
 NEW_TEXT = Columns(Post, ["content_html", "content_fingerprint_sha256", "content_last_changed_at", *MARKS])
 NEW_MARKS = Columns(Post, MARKS)
+# The version before a change is in the floor's own row, from which it is copied.
 REVISION = Columns(
     PostRevision,
-    [
-        "post_id", "revision_created_at", "source_edited_at", "content_html", "content_fingerprint_sha256",
-        "change_detected_reason", "crawl_run_thread_id",
-    ],
-)  # fmt: skip
+    ["post_id", "revision_created_at", "source_edited_at", "change_detected_reason", "crawl_run_thread_id"],
+)
+KEPT = ("content_html", "content_fingerprint_sha256")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A stored floor that reads differently now. Without reasons only a mark was taken away: no version is made."""
 
     floor: KnownFloor
@@ -67,7 +61,7 @@ class Change:
 
     @property
     def content_html(self) -> str:
-        return clean_text(self.record.content_html) if self.record else ""
+        return self.record.content_html if self.record else ""
 
 
 def difference(floor: KnownFloor, record: FloorRecord) -> Change | None:
@@ -97,27 +91,25 @@ def reappeared(floor: KnownFloor) -> Change:
 
 
 def apply(changes: Sequence[Change], run_thread_id: int, now: datetime) -> None:
-    """Keep what was, write what is. Three queries for any number of edits, one more for other marks among them."""
-    kept = [change for change in changes if change.reasons]
-    texts = _texts([change.floor.pk for change in kept]) if kept else {}
-    REVISION.insert([_revision(change, texts[change.floor.pk], run_thread_id, now) for change in kept])
-    NEW_TEXT.update(
-        [_new_text(change, change.record, now) for change in changes if change.record and change.has_new_text]
-    )
-    NEW_MARKS.update([(*_marks(change, now), change.floor.pk) for change in changes if not change.has_new_text])
+    """Keep what was, write what is. Two queries for any number of edits, one more for other marks among them."""
+    if not changes:
+        return
+    kept = [_revision(change, run_thread_id, now) for change in changes if change.reasons]
+    REVISION.insert_copies(Post, KEPT, kept)
+    texts, marks = [], []
+    for change in changes:
+        if change.record and change.has_new_text:
+            texts.append(_new_text(change, change.record, now))
+        else:
+            marks.append((*_marks(change, now), change.floor.pk))
+    NEW_TEXT.update(texts)
+    NEW_MARKS.update(marks)
 
 
-def _texts(keys: list[int]) -> dict[int, str]:
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(f"SELECT id, content_html FROM posts WHERE id IN ({', '.join(['%s'] * len(keys))})", keys)  # noqa: S608
-        return dict(cursor.fetchall())
-
-
-def _revision(change: Change, content_html: str, run_thread_id: int, now: datetime) -> tuple[object, ...]:
+def _revision(change: Change, run_thread_id: int, now: datetime) -> tuple[object, ...]:
     # The stamp of the edit that replaced this version; a deletion alone has none.
     edited_at = change.record.source_edited_at if change.record and change.has_new_text else None
-    digest = change.floor.content_fingerprint_sha256
-    return (change.floor.pk, now, edited_at, content_html, digest, ";".join(change.reasons), run_thread_id)
+    return (change.floor.pk, now, edited_at, ";".join(change.reasons), run_thread_id, change.floor.pk)
 
 
 def _new_text(change: Change, record: FloorRecord, now: datetime) -> tuple[object, ...]:
@@ -137,7 +129,7 @@ def new_floor(thread: Thread, record: FloorRecord, now: datetime, cuts: fit.Cuts
         fit.text(record.author_name, fit.NAME, "author", cuts),
         record.author_source_user_id,
         record.post_created_at or thread.thread_created_at,
-        clean_text(record.content_html),
+        record.content_html,
         record.content_fingerprint_sha256,
         record.is_deleted_by_source,
         record.is_folded_by_source,

@@ -13,7 +13,9 @@ from watchbook.base import clock
 from watchbook.core.jobs.models import JobRun
 from watchbook.sources.nga import actions
 from watchbook.sources.nga.models import Forum, Post, PostRevision, Thread
-from watchbook.sources.nga.parse import fingerprint
+from watchbook.sources.nga.parse.bbcode import Place, render
+from watchbook.sources.nga.parse.bbcode.addresses import Addresses
+from watchbook.sources.nga.parse.fingerprint import fingerprint
 
 CHANGED = "content_fingerprint_changed"
 
@@ -120,15 +122,35 @@ def truth(floor: ArchivedFloor) -> tuple[Any, ...]:
 
 def differences(board: NgaBoard) -> dict[Any, Any]:
     """Where archive and ledger disagree; empty when they are one."""
-    expected = {
-        (tid, lou): truth(floor) for tid, floors in board.expected_archive().items() for lou, floor in floors.items()
-    }
+    archive = board.expected_archive()
+    expected = {(tid, lou): floor for tid, floors in archive.items() for lou, floor in floors.items()}
     stored = {
-        (post.thread.source_thread_id, post.floor_number): state(post)
+        (post.thread.source_thread_id, post.floor_number): post
         for post in Post.objects.select_related("thread", "absence").prefetch_related("revisions")
     }
-    keys = expected.keys() | stored.keys()
-    return {key: (stored.get(key), expected.get(key)) for key in sorted(keys) if stored.get(key) != expected.get(key)}
+    found = {}
+    for key in sorted(expected.keys() | stored.keys()):
+        post, floor = stored.get(key), expected.get(key)
+        said = (state(post) if post else None, truth(floor) if floor else None)
+        if said[0] != said[1]:
+            found[key] = said
+        elif post and floor and (lost := _texts_lost(board, post, floor)):
+            found[key] = lost
+    return found
+
+
+def _texts_lost(board: NgaBoard, post: Post, floor: ArchivedFloor) -> list[tuple[str, str]]:
+    """Texts, now and in its versions, that do not read as their sources do: a digest alone proves no text."""
+    kept = [row.content_html for row in sorted(post.revisions.all(), key=lambda row: row.pk)]
+    pairs = zip([post.content_html, *kept], [floor.source, *(old.source for old in floor.versions)], strict=True)
+    place = Place(addresses=Addresses(board.url))
+    return [(html, source) for html, source in pairs if not _shows(html, render(source, place))]
+
+
+def _shows(html: str, text: str) -> bool:
+    """Before the text stands at most a heading, behind it a poll and files."""
+    rest = html.partition("</h4>")[2] if html.startswith("<h4>") else html
+    return rest == text or (rest.startswith(text) and rest[len(text) :].startswith("<ul class="))
 
 
 def moment(seconds: int) -> datetime:

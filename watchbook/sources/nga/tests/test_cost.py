@@ -64,7 +64,7 @@ def test_a_page_of_edits_costs_as_much_as_one_edit(board, tid):
     one = cost_of_storing(tid)
     for number in range(1, 20):
         board.world.edit(tid, floors[number].source_post_id, "都改")
-    assert len(cost_of_storing(tid)) == len(one) == 8  # texts, versions, floors, stream, is it a mirror
+    assert len(cost_of_storing(tid)) == len(one) == 6  # versions, floors, stream
 
 
 def test_what_is_known_of_a_page_is_found_by_the_indexes(tid):

@@ -26,7 +26,7 @@ REFUSALS = ("找不到主题", "帖子被设为隐藏", "帖子正等待审核",
 KINDS = [
     "topic", "topic", "reply", "reply", "reply", "replies", "edit", "edit", "remove", "restore", "delete", "blank",
     "fold", "rename", "pin", "note", "note", "move", "mirror", "refuse", "allow", "long", "reverse", "misplace",
-    "punish", "deny", "recommend",
+    "punish", "deny", "recommend", "empty", "empty",
 ]  # fmt: skip
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999)), max_size=9)
 FAULTS = st.sampled_from(
@@ -83,6 +83,9 @@ def happen(board: NgaBoard, kind: str, topic: Topic, number: int) -> None:
         world.misplace(tid, number % 60 - 30)
     elif kind == "edit":
         world.edit(tid, post.pid if post and number % 3 else 0, f"改{number}")
+    elif kind == "empty":
+        # Its author took the text away, nobody else did: an edit like any other.
+        world.edit(tid, post.pid if post and number % 3 else 0, "")
     elif post is not None:
         touch(board, kind, tid, post.pid, number)
 

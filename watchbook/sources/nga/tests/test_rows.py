@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from watchbook.base.store.fields import wall_text, wall_time
 from watchbook.base.store.rows import MOST_VALUES, Columns
 from watchbook.core.stream.models import StreamEntry
 from watchbook.core.stream.record import ROWS
-from watchbook.sources.nga.models import Forum, Post, Thread
+from watchbook.sources.nga.models import Forum, Post, PostRevision, Thread
 from watchbook.sources.nga.store.known import THREAD, hold_thread
-from watchbook.sources.nga.store.versions import NEW_FLOOR, NewFloor
+from watchbook.sources.nga.store.versions import KEPT, NEW_FLOOR, REVISION, NewFloor
 
 pytestmark = pytest.mark.django_db
 MOMENT = datetime(2026, 6, 1, 0, 30, 0, 123456, tzinfo=UTC)
@@ -97,7 +99,54 @@ def test_a_topic_reads_as_django_reads_it(thread):
         hold_thread(thread.pk + 1)
 
 
+def test_whether_somebody_listens_makes_no_difference(thread):
+    """SQLite is spoken to directly while nobody does."""
+    NEW_FLOOR.insert([floor(thread, 1, content_html="%s %% 100%")])
+    with CaptureQueriesContext(connection) as captured:
+        NEW_FLOOR.insert([floor(thread, 2, content_html="%s %% 100%")])
+        heard = Columns(Post, ["floor_number", "content_html"]).select("content_html LIKE '%%100%%'", [])
+    assert len(captured) == 2
+    assert stored(1) == stored(2)
+    assert heard == Columns(Post, ["floor_number", "content_html"]).select("content_html LIKE '%%100%%'", [])
+    assert [number for number, _ in heard] == [1, 2]
+
+
+def test_a_broken_transaction_takes_nothing_more(thread):
+    NEW_FLOOR.insert([floor(thread, 1)])
+    with transaction.atomic():
+        with pytest.raises(IntegrityError):
+            NEW_FLOOR.insert([floor(thread, 1)])
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            NEW_FLOOR.insert([floor(thread, 2)])
+
+
+def test_copies_take_their_fields_from_the_other_row(thread):
+    NEW_FLOOR.insert([floor(thread, number) for number in (1, 2)])
+    keys = dict(Post.objects.values_list("floor_number", "pk"))
+    rows = [(keys[number], MOMENT, moment, "x", None, keys[number]) for number, moment in ((1, None), (2, MOMENT))]
+    REVISION.insert_copies(Post, KEPT, rows)
+    kept = PostRevision.objects.order_by("post__floor_number").values_list(
+        "post_id", "content_html", "content_fingerprint_sha256", "revision_created_at", "source_edited_at"
+    )
+    assert list(kept) == [
+        (keys[1], "第1条 100% 😂", "f" * 64, MOMENT, None),
+        (keys[2], "第2条 100% 😂", "f" * 64, MOMENT, MOMENT),
+    ]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "Asia/Singapore", "America/New_York", "Asia/Kathmandu"])
+@pytest.mark.parametrize("year", [1970, 1988, 1991, 1992, 2026])
+def test_wall_time_is_spelt_the_same_from_any_zone(zone, year):
+    for month in range(1, 13):
+        moment = datetime(year, month, 1, 3, 4, 5, 6, tzinfo=ZoneInfo(zone))
+        wall = moment.astimezone(ZoneInfo("Asia/Shanghai"))
+        assert wall_text(moment) == f"{wall:%Y-%m-%d %H:%M:%S.%f}"
+        assert wall_time(moment) == wall.replace(tzinfo=None)
+
+
 def test_nothing_to_write_asks_nothing(django_assert_num_queries):
     with django_assert_num_queries(0):
         NEW_FLOOR.insert([])
         NEW_FLOOR.update([])
+        REVISION.insert_copies(Post, KEPT, [])

@@ -24,9 +24,20 @@ from watchbook.sources.nga.models import (
 )
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.views.content import linked_topics, shown_html, without_title
+from watchbook.sources.nga.views.hanging import Hanging, hanging_of
 
 # What a list of versions needs; the texts themselves may be long.
 HEADS = ("pk", "post_id", "revision_created_at", "source_edited_at", "change_detected_reason", "crawl_run_thread_id")
+
+
+@dataclass(frozen=True)
+class HungNote:
+    """A note under the post it belongs to, wherever its own floor stands."""
+
+    post: Post
+    html: SafeString
+    badges: list[Badge]
+    is_starter: bool
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,11 @@ class Floor:
     absence: PostAbsence | None
     source_url: str
     is_starter: bool
+    notes: list[HungNote] = field(default_factory=list)
+    parent: Post | None = None
+    """Of a note: the floor under which it hangs, if that is stored."""
+    is_shown_above: bool = False
+    """A note whose post is on the same page: its text is read there."""
 
     @property
     def number(self) -> int:
@@ -86,9 +102,11 @@ class Found:
 
 
 def floors_of(thread: Thread, posts: Sequence[Post], missing: Sequence[int] = ()) -> Shown:
-    heads = _revisions(posts)
-    found = Found(_archived(thread, [post.content_html for post in posts]), kept_pictures(posts))
-    floors = [_floor(thread, post, heads.get(post.pk, []), found) for post in posts]
+    hanging = hanging_of(thread, posts)
+    texts = [*posts, *hanging.elsewhere]
+    heads = _revisions(texts)
+    found = Found(_archived(thread, [post.content_html for post in texts]), kept_pictures(texts))
+    floors = [_floor(thread, post, heads, found, hanging) for post in posts]
     items: list[Floor | Gap] = [*floors, *_gaps(thread, missing)]
     return Shown(sorted(items, key=lambda item: item.number if isinstance(item, Floor) else item.first))
 
@@ -114,20 +132,37 @@ def kept_pictures(posts: Sequence[Post]) -> dict[str, str]:
     return dict(rows.values_list("source_url", "media_asset__content_sha256"))
 
 
-def _floor(thread: Thread, post: Post, heads: list[PostRevision], found: Found) -> Floor:
-    edits = [head for head in heads if ChangeReason.CONTENT in head.reasons]
+def _floor(thread: Thread, post: Post, heads: dict[int, list[PostRevision]], found: Found, hanging: Hanging) -> Floor:
+    own = heads.get(post.pk, [])
+    edits = _edits(own)
     stamps = [head.source_edited_at for head in edits if head.source_edited_at]
+    parent = hanging.parent_of(post)
     return Floor(
         post=post,
         html=shown_html(_own_text(thread, post), found.topics, found.pictures),
         badges=floor_badges(post, len(edits)),
         edits=len(edits),
-        version_count=len(heads) + 1,
+        version_count=len(own) + 1,
         edited_at=stamps[-1] if stamps else None,
         absence=getattr(post, "absence", None),
         source_url=source_address(thread.source_thread_id, post.source_post_id),
         is_starter=is_starter(thread, post),
+        notes=[
+            HungNote(
+                post=note,
+                html=shown_html(note.content_html, found.topics, found.pictures),
+                badges=floor_badges(note, len(_edits(heads.get(note.pk, [])))),
+                is_starter=is_starter(thread, note),
+            )
+            for note in hanging.notes_of(post)
+        ],
+        parent=parent,
+        is_shown_above=parent is not None and parent.source_post_id in hanging.here,
     )
+
+
+def _edits(heads: list[PostRevision]) -> list[PostRevision]:
+    return [head for head in heads if ChangeReason.CONTENT in head.reasons]
 
 
 def _own_text(thread: Thread, post: Post) -> str:

@@ -101,7 +101,7 @@ class Choice:
 
     def page(self) -> tuple[list[Post], list[int]]:
         """The floors of the page, and the numbers that should be there and are not."""
-        posts = list(Post.objects.on_page(self.thread.pk, self.number).select_related("absence"))
+        posts = list(Post.objects.on_page(self.thread.pk, self.number).with_parents().select_related("absence"))
         if self.thread.crawl_cursor_max_floor_number is None:
             return posts, []
         end = min(self.last + 1, self.thread.crawl_cursor_max_floor_number + 1)
@@ -109,7 +109,7 @@ class Choice:
 
     def some(self) -> list[Post]:
         """The next floors that pass the filter, in the order of their numbers."""
-        rows: QuerySet[Post] = Post.objects.filter(thread=self.thread).select_related("absence")
+        rows: QuerySet[Post] = Post.objects.filter(thread=self.thread).with_parents().select_related("absence")
         if self.is_changed:
             marked = Q(is_deleted_by_source=True) | Q(is_folded_by_source=True)
             rows = rows.filter(Q(content_last_changed_at__isnull=False) | marked)

@@ -11,12 +11,13 @@ from watchbook.sources.nga.parse.bbcode.builder import Builder
 from watchbook.sources.nga.parse.bbcode.clean import clean
 from watchbook.sources.nga.parse.bbcode.dice import Dice
 from watchbook.sources.nga.parse.bbcode.media import Media, image, link
+from watchbook.sources.nga.parse.bbcode.quick import quick
 from watchbook.sources.nga.parse.bbcode.tags import KNOWN, shown
 from watchbook.sources.nga.parse.bbcode.tokens import Token, tokens
-from watchbook.sources.nga.parse.entities import lines
+from watchbook.sources.nga.parse.entities import lines, whole_characters
 from watchbook.sources.nga.parse.records import AttachmentRecord, PollRecord
 
-__all__ = ["Extras", "Place", "render"]
+__all__ = ["NO_EXTRAS", "Extras", "Place", "render", "render_lines"]
 
 # A post of the site is far smaller. What is larger keeps its text and loses its looks.
 LONGEST = 1_000_000
@@ -40,18 +41,31 @@ class Extras(NamedTuple):
     poll: PollRecord | None = None
 
 
+NO_EXTRAS = Extras()
+
+
 def render(source: str, place: Place | None = None, extras: Extras | None = None) -> str:
     """HTML that may stand in a page."""
-    place, extras = place or Place(), extras or Extras()
+    return render_lines(lines(whole_characters(source)), place or Place(), extras or NO_EXTRAS)
+
+
+def render_lines(source: str, place: Place, extras: Extras) -> str:
+    """The same of a text that is whole and has line feeds already."""
+    if extras is NO_EXTRAS:
+        return clean(_body(source, place))
     head = f"<h4>{escape(extras.subject)}</h4>" if extras.subject else ""
-    return clean(head + _body(lines(source), place) + _poll(extras.poll) + _files(extras.attachments))
+    return clean(head + _body(source, place) + _poll(extras.poll) + _files(extras.attachments))
 
 
 def _body(source: str, place: Place) -> str:
     if len(source) > LONGEST:
         return shown(source).replace("\n", "<br>")
-    if "[" not in source and "===" not in source and "---" not in source:
-        return shown(source).removeprefix("\n").replace("\n", "<br>")
+    may_have_headings = "===" in source or "---" in source
+    made = None if may_have_headings else quick(source, place.addresses)
+    return _built(source, place) if made is None else made
+
+
+def _built(source: str, place: Place) -> str:
     builder = Builder(place.addresses)
     media = Media(place.addresses, Dice(author_id=place.author_id, tid=place.tid, pid=place.pid))
     for count, token in enumerate(tokens(source, KNOWN)):

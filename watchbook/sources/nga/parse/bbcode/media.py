@@ -9,7 +9,7 @@ from html import escape
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.parse.bbcode.dice import Dice
 from watchbook.sources.nga.parse.bbcode.smilies import smiley_url
-from watchbook.sources.nga.parse.bbcode.tags import post_address, shown
+from watchbook.sources.nga.parse.bbcode.tags import REL, post_address, shown
 from watchbook.sources.nga.parse.bbcode.tokens import Token
 from watchbook.sources.nga.parse.entities import unescape
 
@@ -24,7 +24,7 @@ def image(url: str, alt: str = "", name: str = "") -> str:
 
 
 def link(url: str, label: str) -> str:
-    return f'<a href="{escape(url)}">{escape(label)}</a>'
+    return f'<a href="{escape(url)}"{REL}>{escape(label)}</a>'
 
 
 @dataclass

@@ -9,7 +9,7 @@ from html import escape
 from watchbook.sources.nga.parse.anonymous import with_display_names
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.parse.bbcode.tokens import RAW_TAGS, RAW_WITHOUT_ATTRIBUTE, Token
-from watchbook.sources.nga.parse.entities import unescape
+from watchbook.sources.nga.parse.entities import unescape, unescape_whole
 
 _COLOURS = (
     "skyblue royalblue blue darkblue orange orangered crimson red firebrick darkred green limegreen seagreen teal"
@@ -37,6 +37,9 @@ CLASSES = (
     | {"bb-smiley", "bb-mention", "bb-dice", "bb-punished", "bb-poll", "bb-files", "bb-code", "bb-unseen"}
 )
 
+# The cleaner would put it there, and anything it has to change costs more than all the rest of a post.
+REL = ' rel="noopener noreferrer nofollow"'
+
 _SPAN = re.compile(r"\b(colspan|rowspan)=?(\d{1,2})\b", re.IGNORECASE | re.ASCII)
 _IDS = re.compile(r"-?\d{1,15}", re.ASCII)
 
@@ -55,6 +58,13 @@ def shown(text: str) -> str:
     """A piece of source as readers see it, ready to stand in HTML, line feeds as they are."""
     # Quotes need no escape between tags, where this stands, and the cleaner would write them plainly again.
     return escape(with_display_names(unescape(text)), quote=False)
+
+
+def shown_whole(text: str) -> str:
+    """The same of a text that is known to be whole, as all of a post is."""
+    if "&" in text or "<" in text or ">" in text:
+        return escape(with_display_names(unescape_whole(text)), quote=False)
+    return with_display_names(text) if "#" in text else text
 
 
 def inline_shape(token: Token, addresses: Addresses) -> Shape | None:
@@ -113,10 +123,10 @@ def _link(name: str, attribute: str, addresses: Addresses) -> Shape | None:
         if not found:
             return None
         url, pid, tid = found
-        return Shape(f'<a href="{escape(url)}" data-pid="{pid}" data-tid="{tid}">', "</a>", is_link=True)
+        return Shape(f'<a href="{escape(url)}" data-pid="{pid}" data-tid="{tid}"{REL}>', "</a>", is_link=True)
     if name == "url":
         url_given = addresses.link(attribute)
-        return Shape(f'<a href="{escape(url_given)}">', "</a>", is_link=True) if url_given else None
+        return Shape(f'<a href="{escape(url_given)}"{REL}>', "</a>", is_link=True) if url_given else None
     if name == "uid" and not _positive(attribute):
         # `[uid]#anony_…[/uid]` and page-local negative ids lead to nobody.
         return Shape()
@@ -125,7 +135,7 @@ def _link(name: str, attribute: str, addresses: Addresses) -> Shape | None:
     number = int(attribute)
     made = {"uid": addresses.user, "tid": addresses.topic, "stid": addresses.collection}[name](number)
     data = f' data-tid="{number}"' if name == "tid" else ""
-    return Shape(f'<a href="{escape(made)}"{data}>', "</a>", is_link=True)
+    return Shape(f'<a href="{escape(made)}"{data}{REL}>', "</a>", is_link=True)
 
 
 def _positive(text: str) -> bool:

@@ -20,7 +20,9 @@ from types import FrameType
 from lxml import html as lxml_html
 
 from standins.nga_board import Attachment, Dialect, NgaBoard, answers, dialect, layout, pages
-from watchbook.sources.nga.parse import ListPage, TopicPage, Unreadable, read_answer, render
+from watchbook.sources.nga.parse import ListPage, TopicPage, Unreadable
+from watchbook.sources.nga.parse.answer import read_answer
+from watchbook.sources.nga.parse.bbcode import render
 from watchbook.sources.nga.parse.bbcode.clean import clean
 from watchbook.sources.nga.parse.bbcode.tests.walk import ATTRIBUTES, TAGS, Walk
 

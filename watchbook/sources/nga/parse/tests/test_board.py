@@ -11,8 +11,10 @@ from standins.nga_board import Attachment, Dialect, NgaBoard
 from standins.request_log import RequestLog
 from standins.server import Request
 from standins.wire import Headers
-from watchbook.sources.nga.parse import ListPage, TopicPage, fingerprint, read_answer
+from watchbook.sources.nga.parse import ListPage, TopicPage
+from watchbook.sources.nga.parse.answer import read_answer
 from watchbook.sources.nga.parse.entities import unescape
+from watchbook.sources.nga.parse.fingerprint import fingerprint
 
 FORMS = ["&__output=11", "&__output=8", "&lite=js", ""]
 DIALECTS = [
@@ -72,7 +74,7 @@ def same(page: TopicPage) -> TopicPage:
     return replace(
         page, notes=(), declared_rows=None, is_digest=None, notes_elsewhere=(), type_bits=0, thread_created_at=None,
         author_name="", stubs=(),
-        floors=tuple(replace(floor, parent_post_id=None, reply_to_post_id=None) for floor in page.floors),
+        floors=tuple(floor._replace(parent_post_id=None, reply_to_post_id=None) for floor in page.floors),
     )  # fmt: skip
 
 

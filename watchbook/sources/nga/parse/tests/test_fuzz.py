@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import Unreadable, read_answer
+from watchbook.sources.nga.parse import Unreadable
+from watchbook.sources.nga.parse.answer import read_answer
 from watchbook.sources.nga.parse.tests.fuzzing import COUNT, answers_of, posts_of, seeds
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import LayoutChanged, read_list
+from watchbook.sources.nga.parse import LayoutChanged
+from watchbook.sources.nga.parse.answer import read_list
 from watchbook.sources.nga.parse.tests.answers import NOON, TOKEN, TOKEN_NAME, body, list_document, row
 from watchbook.sources.nga.parse.tests.pages import list_html
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import LayoutChanged, Unreadable, read_answer, read_topic
+from watchbook.sources.nga.parse import LayoutChanged, Unreadable
+from watchbook.sources.nga.parse.answer import read_answer, read_topic
 from watchbook.sources.nga.parse.tests.answers import NOON, TOKEN_NAME, body, post, topic_document
 from watchbook.sources.nga.parse.tests.pages import proc, topic_html
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import Damaged, LayoutChanged, ListPage, TopicPage, read_answer, read_list, read_topic
+from watchbook.sources.nga.parse import Damaged, LayoutChanged, ListPage, TopicPage
+from watchbook.sources.nga.parse.answer import read_answer, read_list, read_topic
 from watchbook.sources.nga.parse.tests.answers import (
     PREFIX,
     body,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import LayoutChanged, ListPage, Refused, read_answer
+from watchbook.sources.nga.parse import LayoutChanged, ListPage, Refused
+from watchbook.sources.nga.parse.answer import read_answer
 from watchbook.sources.nga.parse.reasons import SENTENCES, TEXTS
 from watchbook.sources.nga.parse.tests.answers import PREFIX, body, post, refusal, refusal_page, topic_document
 

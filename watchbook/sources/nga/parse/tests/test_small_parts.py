@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import unicodedata
 
 import pytest
 
-from watchbook.sources.nga.parse import fingerprint, prefixes
+from watchbook.sources.nga.parse import prefixes
 from watchbook.sources.nga.parse.anonymous import display_name
 from watchbook.sources.nga.parse.bits import unpack_text
-from watchbook.sources.nga.parse.entities import unescape
+from watchbook.sources.nga.parse.entities import lines, unescape, unescape_whole
+from watchbook.sources.nga.parse.fingerprint import fingerprint
 from watchbook.sources.nga.parse.notes import SENTENCES, Note, Notes
 
 
@@ -73,6 +75,37 @@ def test_title_prefixes(title, found):
 )
 def test_entities(source, seen):
     assert unescape(source) == seen
+    assert unescape_whole(source) == seen
+
+
+def test_a_whole_text_is_unescaped_like_any_other():
+    chance = random.Random(2)
+    pieces = [
+        "&#55357;",
+        "&#56834;",
+        "&#x1F602;",
+        "&amp;",
+        "#55357;",
+        "&lt;",
+        "字",
+        "\n",
+        "&#1;",
+        "&nbsp;",
+        "&",
+        "&#5",
+        "&#56319;&#57343;",
+    ]
+    for _ in range(5000):
+        source = "".join(chance.choices(pieces, k=chance.randint(1, 8)))
+        assert unescape_whole(source) == unescape(source), source
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [("a<br/>b<br/>", "a\nb\n"), ("a<BR />b<br>c", "a\nb\nc"), ("<br<br/>>", "<br\n>"), ("a\r\nb\rc", "a\nb\nc")],
+)
+def test_line_ends(source, seen):
+    assert lines(source) == seen
 
 
 @pytest.mark.parametrize(

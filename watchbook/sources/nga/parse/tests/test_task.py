@@ -7,7 +7,9 @@ import json
 import pytest
 
 from watchbook.base import sandbox
-from watchbook.sources.nga.parse import Damaged, LayoutChanged, Refused, page_of_task, read_answer, read_answer_task
+from watchbook.sources.nga.parse import Damaged, LayoutChanged, Refused, page_of_task
+from watchbook.sources.nga.parse.answer import read_answer
+from watchbook.sources.nga.parse.task import read_answer_task
 from watchbook.sources.nga.parse.tests.answers import refusal_page
 from watchbook.sources.nga.parse.tests.fuzzing import seeds
 

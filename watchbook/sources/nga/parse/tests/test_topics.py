@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import LayoutChanged, floors_of_page, read_topic
+from watchbook.sources.nga.parse import LayoutChanged, floors_of_page
+from watchbook.sources.nga.parse.answer import read_topic
 from watchbook.sources.nga.parse.tests.answers import NOON, TOKEN, TOKEN_NAME, body, post, stub, topic_document
 
 

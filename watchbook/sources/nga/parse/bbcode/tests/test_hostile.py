@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from watchbook.sources.nga.parse import render
+from watchbook.sources.nga.parse.bbcode import render
 from watchbook.sources.nga.parse.bbcode.builder import DEEPEST
 from watchbook.sources.nga.parse.bbcode.clean import clean
 from watchbook.sources.nga.parse.bbcode.tests.walk import Walk

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.sources.nga.parse import Addresses, Place, render
+from watchbook.sources.nga.parse.bbcode import Place, render
+from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.parse.bbcode.dice import Dice
 from watchbook.sources.nga.parse.bbcode.tests.walk import Walk
 from watchbook.sources.nga.parse.entities import unescape
