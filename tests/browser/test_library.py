@@ -181,6 +181,52 @@ def test_the_editor_keeps_what_its_toolbar_makes(shelf: LibraryDesk, ada: Visito
     ada.sees("Map of the piers")
 
 
+def test_what_saves_itself_is_one_version_and_what_is_asked_for_stays(shelf: LibraryDesk, ada: Visitor) -> None:
+    ada.go(shelf.places["empty"])
+    make(ada, "New file", "Tide log")
+    page, version = ada.page, ada.page.locator("[data-version-shown]")
+    page.locator("#text").click()
+    for number, words in enumerate(("High at six. ", "Low at noon. ", "High again. "), start=2):
+        page.keyboard.type(words)
+        expect(version).to_have_text(str(number))
+    page.locator("#text").press("Control+s")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.type("And fog.")
+    expect(version).to_have_text("5")
+    page.keyboard.type(" Much fog.")
+    ada.press("Save")
+    expect(version).to_have_text("6")
+    expect(page.locator("#text")).to_be_focused()
+    page.locator(".title-input").press_sequentially("s")
+    page.locator(".title-input").press("Control+s")
+    expect(version).to_have_text("7")
+    page.locator("details.menu-box summary").click()
+    ada.follow("History")
+    ada.sees("5 versions")
+    shown = page.locator(".version-table tbody tr").all_inner_texts()
+    said = ["saved", "saved", "saved by itself", "saved", "made"]
+    assert [line.rsplit(" · ", 1)[1].strip() for line in shown] == said
+    assert [line.split("Version ")[1].split()[0] for line in shown] == ["7", "6", "5", "4", "1"]
+
+
+def test_a_space_is_archived_brought_back_and_deleted_by_name(shelf: LibraryDesk, ada: Visitor) -> None:
+    ada.go("/library/")
+    ada.page.locator("details.fold summary", has_text="Add a space").first.click()
+    ada.page.get_by_label("Name of the space").first.fill("Lamps")
+    ada.press("Add")
+    ada.follow("People and files")
+    ada.press("Archive")
+    ada.sees("This is archived")
+    ada.press("Bring back")
+    ada.sees("Lamps is back.")
+    ada.page.get_by_label("Its name").fill("Lamps")
+    ada.press("Delete")
+    ada.sees("Lamps is in the trash.")
+    ada.page.locator("summary", has_text="Archived and deleted").click()
+    ada.page.get_by_role("button", name="Bring Lamps back").click()
+    ada.sees("Lamps is back.")
+
+
 def test_pin_trash_restore_and_move_by_dialog(shelf: LibraryDesk, ada: Visitor) -> None:
     ada.go(shelf.places["folder"])
     select(ada, "Interview notes, pier 4")

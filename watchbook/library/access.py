@@ -6,7 +6,7 @@ Owners and admins of a workspace are admins of all its spaces; a member has the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -14,7 +14,9 @@ from django.utils.translation import gettext as _
 
 from watchbook.library.errors import NotAllowed, NotFound
 from watchbook.library.models import Page, Space, SpaceRole, Workspace, WorkspaceMember, WorkspaceRole
+from watchbook.library.models.places import SpaceQuerySet
 
+PlaceState = Literal["in_use", "archived", "deleted"]
 WORKSPACE_RANK = {WorkspaceRole.MEMBER: 1, WorkspaceRole.ADMIN: 2, WorkspaceRole.OWNER: 3}
 SPACE_RANK = {SpaceRole.READER: 1, SpaceRole.WRITER: 2, SpaceRole.ADMIN: 3}
 BATCH = 500
@@ -37,7 +39,7 @@ def space_role(user: Any, space: Space) -> str:
 
 def workspace_for(user: Any, workspace_id: UUID, need: WorkspaceRole = WorkspaceRole.MEMBER) -> Workspace:
     """The workspace, for somebody with at least this role."""
-    workspace = Workspace.objects.filter(pk=workspace_id).first()
+    workspace = Workspace.objects.there().filter(pk=workspace_id).first()
     role = workspace_role(user, workspace_id) if workspace else ""
     if workspace is None or not role:
         raise NotFound
@@ -47,7 +49,7 @@ def workspace_for(user: Any, workspace_id: UUID, need: WorkspaceRole = Workspace
 
 def space_for(user: Any, space_id: UUID, need: SpaceRole = SpaceRole.READER) -> Space:
     """The space, for somebody with at least this role."""
-    space = Space.objects.filter(pk=space_id).select_related("workspace").first()
+    space = Space.objects.there().filter(pk=space_id).select_related("workspace").first()
     role = space_role(user, space) if space else ""
     if space is None or not role:
         raise NotFound
@@ -57,7 +59,7 @@ def space_for(user: Any, space_id: UUID, need: SpaceRole = SpaceRole.READER) -> 
 
 def page_for(user: Any, page_id: UUID, need: SpaceRole = SpaceRole.READER, *, trashed: bool = False) -> Page:
     """A live page (or a trashed one) of a space in which this person has at least this role."""
-    rows = Page.objects.with_type().select_related("space__workspace").filter(pk=page_id)
+    rows = Page.objects.there().with_type().select_related("space__workspace").filter(pk=page_id)
     page = rows.filter(deleted_at__isnull=not trashed).first()
     role = space_role(user, page.space) if page else ""
     if page is None or not role:
@@ -70,7 +72,7 @@ def pages_for(user: Any, page_ids: Sequence[UUID], need: SpaceRole) -> list[Page
     """Live pages in the given order, in a few queries; one that is not for this person refuses all."""
     found: dict[UUID, Page] = {}
     for start in range(0, len(page_ids), BATCH):
-        rows = Page.objects.live().with_type().select_related("space__workspace")
+        rows = Page.objects.there().live().with_type().select_related("space__workspace")
         found |= rows.in_bulk(list(page_ids[start : start + BATCH]))
     roles = {space.pk: space_role(user, space) for space in {page.space for page in found.values()}}
     if any(pk not in found or not roles[found[pk].space_id] for pk in page_ids):
@@ -79,12 +81,51 @@ def pages_for(user: Any, page_ids: Sequence[UUID], need: SpaceRole) -> list[Page
     return [found[pk] for pk in page_ids]
 
 
-def spaces_of(user: Any) -> QuerySet[Space]:
-    """Every space this person may read."""
+def owned_workspace(user: Any, workspace_id: UUID) -> Workspace:
+    """A workspace for its owner, also from the trash."""
+    workspace = Workspace.objects.filter(pk=workspace_id, purged_at=None).first()
+    role = workspace_role(user, workspace_id) if workspace else ""
+    if workspace is None or not role or (workspace.deleted_at and role != WorkspaceRole.OWNER):
+        raise NotFound
+    _need(role == WorkspaceRole.OWNER)
+    return workspace
+
+
+def owned_space(user: Any, space_id: UUID) -> Space:
+    """A space for an owner of its workspace, also from the trash. Who may not read it does not learn of it."""
+    space = Space.objects.filter(pk=space_id, purged_at=None, workspace__deleted_at=None).select_related("workspace")
+    found = space.first()
+    role = workspace_role(user, found.workspace_id) if found else ""
+    if found is None or not space_role(user, found) or (found.deleted_at and role != WorkspaceRole.OWNER):
+        raise NotFound
+    _need(role == WorkspaceRole.OWNER)
+    return found
+
+
+def spaces_of(user: Any) -> SpaceQuerySet:
+    """Every space this person may read, archived ones too."""
     mine = WorkspaceMember.objects.filter(user=user)
     runs = mine.filter(role__in=RUNS_WORKSPACE).values("workspace_id")
     belongs = mine.values("workspace_id")
-    return Space.objects.filter(Q(workspace_id__in=runs) | Q(workspace_id__in=belongs, members__user=user)).distinct()
+    there = Space.objects.there()
+    return there.filter(Q(workspace_id__in=runs) | Q(workspace_id__in=belongs, members__user=user)).distinct()
+
+
+def workspaces_of(user: Any, state: PlaceState) -> QuerySet[Workspace]:
+    """Workspaces this person belongs to, by state; those in the trash only for their owners."""
+    if state == "deleted":
+        owned = Workspace.objects.filter(members__user=user, members__role=WorkspaceRole.OWNER, purged_at=None)
+        return owned.exclude(deleted_at=None)
+    return Workspace.objects.of(user).filter(archived_at__isnull=state == "in_use")
+
+
+def spaces_in(user: Any, workspace_id: UUID, state: PlaceState) -> QuerySet[Space]:
+    """Spaces of one workspace that this person may read, by state; those in the trash only for owners."""
+    if state == "deleted":
+        is_owner = workspace_role(user, workspace_id) == WorkspaceRole.OWNER
+        gone = Space.objects.filter(workspace_id=workspace_id, purged_at=None).exclude(deleted_at=None)
+        return gone if is_owner else gone.none()
+    return spaces_of(user).filter(workspace_id=workspace_id, archived_at__isnull=state == "in_use")
 
 
 def scope_of(space_id: UUID) -> str:

@@ -32,7 +32,7 @@ def card(request: HttpRequest) -> Card:
             action_url=url,
         )
     now = clock.now()
-    number = PageVersion.objects.filter(page__space__in=spaces, created_at__gte=now - timedelta(days=1)).count()
+    number = PageVersion.objects.shown().filter(page__space__in=spaces, created_at__gte=now - timedelta(days=1)).count()
     return Card(
         title=title,
         url=url,

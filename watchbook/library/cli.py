@@ -105,13 +105,13 @@ def reconcile(workspace: UUID | None, as_json: bool) -> None:
 
     results = []
     with _refusing(as_json):
-        for pk in [workspace] if workspace else owned_workspaces():
-            found = Workspace.objects.filter(pk=pk).first()
-            if found is None:
-                raise Failure("There is no such workspace.", "unknown")
+        in_use = Workspace.objects.there().filter(archived_at=None)
+        for found in in_use.filter(pk__in=[workspace] if workspace else owned_workspaces()).order_by("pk"):
             with writing_workspace(found.pk):
                 kept = keep(found)
             results.append({"workspace_id": str(found.pk), "ok": kept.is_ok, "checks": kept.checks})
+    if workspace and not results:
+        raise Failure("There is no such workspace in use.", "unknown")
     is_ok = all(result["ok"] for result in results)
     answer({"ok": is_ok, "workspaces": results}, _check_lines(results), as_json=as_json)
     if not is_ok:
@@ -157,7 +157,7 @@ def export(space: UUID, path: Path, as_json: bool) -> None:
 def _space(space_id: UUID) -> Any:
     from watchbook.library.models import Space  # after Django is set up
 
-    found = Space.objects.filter(pk=space_id).select_related("workspace").first()
+    found = Space.objects.there().filter(pk=space_id).select_related("workspace").first()
     if found is None:
         raise Failure("There is no such space.", "unknown")
     return found

@@ -8,7 +8,8 @@ Problem
 │  ├─ Cycle          409    `cycle`: a page would be below itself
 │  ├─ VersionConflict 409   `version_conflict`: somebody saved meanwhile; details hold both texts
 │  ├─ NoLegalPlace   409    `no_legal_place`: choose one of the offered folders
-│  └─ JobConflict    409    `job_active` and the like: see the job first
+│  ├─ JobConflict    409    `job_active` and the like: see the job first
+│  └─ Archived       409    `archived`: bring the space or workspace back first
 ├─ Wrong             422    a value cannot be used; details name the field
 └─ WrongChannel      423    another deployment owns the workspace, or it is not known who does
 """
@@ -22,6 +23,7 @@ from django.utils.translation import gettext as _
 from watchbook.core.api.errors import Conflict, Invalid, Locked, NotAllowed, NotFound, Problem
 
 __all__ = [
+    "Archived",
     "Conflict",
     "Cycle",
     "Hierarchy",
@@ -74,6 +76,14 @@ class JobConflict(Conflict):
     @classmethod
     def default_message(cls) -> str:
         return _("A migration of this space is at work. Wait for it, or cancel it first.")
+
+
+class Archived(Conflict):
+    code = "archived"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("This is archived. It can be read, not changed; an owner can bring it back.")
 
 
 class Wrong(Invalid):

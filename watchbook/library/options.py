@@ -21,3 +21,7 @@ IMPORT_PAGES = Option(
     "LIBRARY_IMPORT_PAGES", integer, default=5000, minimum=1, maximum=100000,
     help="Most folders and files of one import.",
 )  # fmt: skip
+TRASH_DAYS = Option(
+    "LIBRARY_TRASH_DAYS", integer, default=30, minimum=0, maximum=3650,
+    help="How many days pages, spaces and workspaces stay in the trash before they are removed for good. 0: for ever.",
+)  # fmt: skip

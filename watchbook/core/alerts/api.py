@@ -6,33 +6,37 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 
 from watchbook.core.alerts.models import Alert
+from watchbook.core.api.answers import Answer, Listing, said
 from watchbook.core.api.errors import Invalid
 from watchbook.core.api.paging import PageQuery, keyset
 
 router = Router()
 
 
-class AlertOut(Schema):
+class AlertOut(Answer):
+    """A condition that somebody should know of; it closes by itself when it no longer holds."""
+
+    row = Alert
+
     id: int
-    key: str
-    level: str
-    source: str
+    key: str = said("The condition; while it holds there is one open alert of it.")
+    level: str = said("P0, P1 or P2; P0 is the worst.")
+    source: str = said("The system it is about; empty for the installation itself.")
     title: str
     message: str
-    link: str
-    state: str
+    link: str = said("Where one looks next; may be empty.")
+    state: str = said("open or closed.")
     opened_at: datetime
-    seen_at: datetime
+    seen_at: datetime = said("When the condition was last found to hold.")
     closed_at: datetime | None
-    note: str
+    note: str = said("What it was closed with.")
 
 
-class AlertPage(Schema):
-    items: list[AlertOut]
-    next: str | None
+class AlertPage(Listing[AlertOut]):
+    """Alerts, newest first."""
 
 
 class AlertQuery(PageQuery):

@@ -6,8 +6,11 @@ from urllib.parse import urlsplit
 
 from django.db import models
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
 
 from watchbook.base import clock
+from watchbook.core import registry
+from watchbook.core.alerts.sentences import worded
 from watchbook.core.notify.models import Level
 
 
@@ -28,14 +31,18 @@ class Alert(models.Model):
     live_slot = models.CharField(max_length=200, null=True, default=None, unique=True)
     level = models.CharField(max_length=2, choices=Level.choices)
     source = models.CharField(max_length=40, blank=True, default="")
-    title = models.CharField(max_length=300)
-    message = models.TextField(blank=True, default="")
+    # In English, for whoever reads the table; `title`, `message` and `note` are what a reader sees.
+    english_title = models.CharField(max_length=300, db_column="title")
+    english_message = models.TextField(blank=True, default="", db_column="message")
+    # The sentences behind them, with their values; what is missing here is plain text.
+    sentences = models.JSONField(default=dict, blank=True)
     link = models.CharField(max_length=2048, blank=True, default="")
     opened_at = models.DateTimeField(default=clock.now)
     # Last time the condition was found to hold.
     seen_at = models.DateTimeField(default=clock.now)
     closed_at = models.DateTimeField(null=True, default=None)
-    note = models.CharField(max_length=500, blank=True, default="")
+    english_note = models.CharField(max_length=500, blank=True, default="", db_column="note")
+    note_sentence = models.JSONField(default=dict, blank=True)
 
     objects = AlertQuerySet.as_manager()
 
@@ -48,6 +55,39 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level} {self.title}"
+
+    # Set and read like columns: pages, the API and mails all show them in the language of the moment.
+    @property
+    def title(self) -> str:
+        return worded(self.sentences.get("title"), self.english_title)
+
+    @title.setter
+    def title(self, text: str) -> None:
+        self.english_title = text
+
+    @property
+    def message(self) -> str:
+        return worded(self.sentences.get("message"), self.english_message)
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self.english_message = text
+
+    @property
+    def note(self) -> str:
+        return worded(self.note_sentence.get("note"), self.english_note)
+
+    @note.setter
+    def note(self, text: str) -> None:
+        self.english_note = text
+
+    @property
+    def source_title(self) -> str:
+        """The name of the system it is about; the house itself has none."""
+        try:
+            return gettext(registry.source(self.source).title)
+        except LookupError:
+            return self.source
 
     @property
     def leads_operators_only(self) -> bool:

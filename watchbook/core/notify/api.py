@@ -10,6 +10,8 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 
+from watchbook.core.api.answers import Answer, Listing, said
+from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid, TooMany
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.notify import actions, senders
@@ -36,16 +38,20 @@ class ChannelPatch(Schema):
     alert_level: str | None = None
 
 
-class ChannelOut(Schema):
+class ChannelOut(Answer):
+    """Where notices go."""
+
+    row = NotificationChannel
+
     id: UUID
     name: str
-    channel_type: str
-    config: dict[str, Any]
+    channel_type: str = said("webhook, email or apprise.")
+    config: dict[str, Any] = said("Secrets in it are masked.")
     is_active: bool
-    digest: str
-    alert_level: str
-    disabled_reason: str
-    failure_count: int
+    digest: str = said("immediate, hourly or daily.")
+    alert_level: str = said("P0, P1 or P2: alerts as grave as this or graver are told; empty for none.")
+    disabled_reason: str = said("Why Watchbook switched it off; empty when a person did, or while it is on.")
+    failure_count: int = said("Failures in a row, over all its notices.")
     last_test_at: datetime | None
     last_test_success: bool | None
     created_at: datetime
@@ -53,47 +59,51 @@ class ChannelOut(Schema):
 
 
 class ChannelMade(ChannelOut):
-    """`secret` is there only when the signing secret was made now; it is never shown again."""
+    """A channel and its signing secret, this one time."""
 
-    secret: str | None = None
+    secret: str | None = said("The signing secret, when one was made now; it is never shown again.")
 
 
-class DeliveryOut(Schema):
+class DeliveryOut(Answer):
+    """One notice to one channel."""
+
+    row = Delivery
+
     id: int
     channel_id: UUID
-    message_id: str
+    message_id: str = said("The same in every attempt and every replay: receivers drop what they know.")
     event_id: str
     source: str
     kind: str
     subject: str
     link: str
-    state: str
+    state: str = said("pending, sent, failed or skipped.")
     attempt: int
-    next_at: datetime | None
+    next_at: datetime | None = said("Null while a digest carries it, and once its fate is decided.")
     sent_at: datetime | None
-    last_status: int | None
+    last_status: int | None = said("The HTTP status of the last attempt; null when there was no answer.")
     error_code: str
     last_error: str
-    sequence: int | None
+    sequence: int | None = said("Without gaps per channel; null before the first attempt.")
     created_at: datetime
 
 
-class TestOut(Schema):
+class TestOut(Answer):
+    """How a test notice went."""
+
     success: bool
-    status: int | None
+    status: int | None = said("The HTTP status; null when there was no answer.")
     error_code: str
     message: str
     delivery_id: int
 
 
-class ChannelPage(Schema):
-    items: list[ChannelOut]
-    next: str | None
+class ChannelPage(Listing[ChannelOut]):
+    """Channels, newest first."""
 
 
-class DeliveryPage(Schema):
-    items: list[DeliveryOut]
-    next: str | None
+class DeliveryPage(Listing[DeliveryOut]):
+    """Deliveries, newest first."""
 
 
 class DeliveryQuery(PageQuery):
@@ -183,7 +193,7 @@ def test_channel(request: HttpRequest, channel_id: UUID) -> Any:
     }
 
 
-@router.post("/channels/{channel_id}/secret", response=ChannelMade)
+@router.post("/channels/{channel_id}/secret", response=ChannelMade, openapi_extra=refuses(409))
 def rotate_secret(request: HttpRequest, channel_id: UUID) -> Any:
     """A new signing secret; the old one is used beside it for a day."""
     channel = _own(request, channel_id)
@@ -209,7 +219,7 @@ def list_deliveries(request: HttpRequest, page: Query[DeliveryQuery]) -> Any:
     return keyset(rows.defer("payload", "html", "text", "last_body"), page, by="-id", make=delivery_out)
 
 
-@router.post("/deliveries/{delivery_id}/replay", response=DeliveryOut)
+@router.post("/deliveries/{delivery_id}/replay", response=DeliveryOut, openapi_extra=refuses(409))
 def replay(request: HttpRequest, delivery_id: int) -> Any:
     """Send a notice once more."""
     rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)

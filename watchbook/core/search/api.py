@@ -13,6 +13,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.api.answers import Answer, Listing, said
 from watchbook.core.api.errors import Invalid
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.notify.models import NotificationChannel
@@ -25,28 +26,29 @@ from watchbook.core.search.models import SavedSearch
 router = Router()
 
 
-class SegmentOut(Schema):
+class SegmentOut(Answer):
+    """A piece of a title or an excerpt."""
+
     text: str
-    is_match: bool
+    is_match: bool = said("Is it one of the words that were looked for?")
 
 
-class HitOut(Schema):
-    kind: str
+class HitOut(Answer):
+    """An item of any system that holds all the words."""
+
+    kind: str = said("What it is; `kind` and `id` name it for a clip, too.")
     id: str
-    source: str
+    source: str = said("The system it belongs to.")
     title: str
-    url: str
+    url: str = said("The page that shows it.")
     occurred_at: datetime
     is_title_hit: bool
     title_parts: list[SegmentOut]
-    body_parts: list[SegmentOut]
+    body_parts: list[SegmentOut] = said("An excerpt around the words.")
 
 
-class HitPage(Schema):
+class HitPage(Listing[HitOut]):
     """A page may be short and still have a next one."""
-
-    items: list[HitOut]
-    next: str | None
 
 
 class SearchQuery(PageQuery):
@@ -68,21 +70,24 @@ class SavedPatch(Schema):
     is_active: bool
 
 
-class SavedOut(Schema):
+class SavedOut(Answer):
+    """A search whose new hits are told."""
+
+    row = SavedSearch
+
     id: int
     name: str
     query: str
-    kinds: list[str]
+    kinds: list[str] = said("Only items of these kinds; empty for all.")
     channel_ids: list[UUID]
     is_active: bool
-    match_count: int
+    match_count: int = said("How many hits it has told so far.")
     last_match_at: datetime | None
     created_at: datetime
 
 
-class SavedPage(Schema):
-    items: list[SavedOut]
-    next: str | None
+class SavedPage(Listing[SavedOut]):
+    """Saved searches, newest first."""
 
 
 @router.get("/search", response=HitPage)

@@ -100,8 +100,15 @@ def _row(hit: Hit) -> Row:
     for source in registry.sources():
         if source.slug == hit.source:
             kinds = {kind.name: _(kind.title) for kind in source.search_kinds}
-            return Row(hit, source.icon, ", ".join(filter(None, [_(source.title), kinds.get(hit.kind, "")])))
+            return Row(hit, source.icon, place_of(_(source.title), kinds.get(hit.kind, "")))
     return Row(hit, "search", hit.source)
+
+
+def place_of(system: str, kind: str) -> str:
+    """System and kind; the kind alone where it names the system itself: "Reddit posts", not "Reddit, Reddit posts"."""
+    if kind.casefold().startswith(system.casefold().removesuffix("s")):
+        return kind
+    return f"{system}, {kind}" if kind else system
 
 
 def _chips(current: str, counted: Count | None) -> tuple[Chip, ...]:

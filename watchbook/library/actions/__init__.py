@@ -41,25 +41,34 @@ from watchbook.library.actions.pages import (
     save_page,
     set_favourite,
     share_page,
+    version_before,
 )
 from watchbook.library.actions.places import (
+    archive_space,
+    archive_workspace,
     create_space,
     create_workspace,
+    delete_space,
+    delete_workspace,
     find_person,
     member_person,
     remove_member,
     remove_space_member,
     rename_space,
     rename_workspace,
+    restore_space,
+    restore_workspace,
     set_flags,
     set_member,
     set_release_channel,
     set_space_member,
 )
-from watchbook.library.actions.transfer import clip, export_space, import_file, see_clip
-from watchbook.library.actions.trash import bulk_trash, list_trash, restore_page, trash_page
+from watchbook.library.actions.transfer import clip, export_space, import_file, see_clip, system_name
+from watchbook.library.actions.trash import bulk_trash, empty_trash, list_trash, purge_page, restore_page, trash_page
 
 __all__ = [
+    "archive_space",
+    "archive_workspace",
     "breadcrumb",
     "bulk_move",
     "bulk_trash",
@@ -70,7 +79,10 @@ __all__ = [
     "create_page",
     "create_space",
     "create_workspace",
+    "delete_space",
+    "delete_workspace",
     "duplicate_page",
+    "empty_trash",
     "export_space",
     "find_person",
     "import_file",
@@ -92,12 +104,15 @@ __all__ = [
     "pause_migration",
     "pin_page",
     "plan_migration",
+    "purge_page",
     "remove_member",
     "remove_space_member",
     "rename_space",
     "rename_workspace",
     "restore_page",
+    "restore_space",
     "restore_version",
+    "restore_workspace",
     "resume_migration",
     "retry_migration",
     "revoke_share",
@@ -112,5 +127,7 @@ __all__ = [
     "share_page",
     "start_migration",
     "store_reconciliation",
+    "system_name",
     "trash_page",
+    "version_before",
 ]

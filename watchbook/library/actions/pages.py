@@ -14,6 +14,7 @@ from watchbook.library import access
 from watchbook.library.errors import NotFound, Wrong
 from watchbook.library.models import Favourite, NodeType, Page, PageVersion, ShareLink, SpaceRole
 from watchbook.library.models.children import BadCursor, Children, children
+from watchbook.library.models.pages import AUTOSAVED
 from watchbook.library.models.walk import Crumb, way_to, whole
 from watchbook.library.parse.html import to_text
 from watchbook.library.store import copies, pages, sharing, text
@@ -75,12 +76,19 @@ def list_children(
         raise Wrong("order", _("It is custom, updated or title.")) from None
 
 
-def save_page(user: Any, page_id: UUID, *, version: int, title: str | None = None, content: str | None = None) -> Page:
-    """Save on top of the version that was read. VersionConflict brings both texts; nothing is overwritten."""
+def save_page(
+    user: Any, page_id: UUID, *, version: int, title: str | None = None, content: str | None = None,
+    autosave: bool = False,
+) -> Page:  # fmt: skip
+    """Save on top of the version that was read. VersionConflict brings both texts; nothing is overwritten.
+
+    Autosaves of one person that follow each other are one version in the history.
+    """
     page = access.page_for(user, page_id, WRITER)
     with writing(page.space_id, structural=title is not None and title != page.title):
         page = fresh(page)
-        text.save(page, user, version=version, title=title, content=content)
+        reason = AUTOSAVED if autosave else "saved"
+        text.save(page, user, version=version, title=title, content=content, reason=reason)
     return page
 
 
@@ -177,7 +185,7 @@ def list_favourites(user: Any) -> list[Page]:
 def list_versions(user: Any, page_id: UUID) -> Any:
     """QuerySet of the page's versions, the newest first, without their texts."""
     page = access.page_for(user, page_id)
-    return PageVersion.objects.filter(page=page).select_related("author").defer("content").order_by("-number")
+    return PageVersion.objects.shown().filter(page=page).select_related("author").defer("content").order_by("-number")
 
 
 def open_version(user: Any, page_id: UUID, number: int) -> PageVersion:
@@ -186,6 +194,12 @@ def open_version(user: Any, page_id: UUID, number: int) -> PageVersion:
     if found is None:
         raise NotFound
     return found
+
+
+def version_before(user: Any, page_id: UUID, number: int) -> int:
+    """The number of the version before this one in the history; of the first one, its own."""
+    earlier = list_versions(user, page_id).filter(number__lt=number).values_list("number", flat=True)
+    return earlier.first() or number
 
 
 def compare_versions(user: Any, page_id: UUID, old: int, new: int) -> Difference:

@@ -21,7 +21,7 @@ from watchbook.library.models import (
     WorkspaceMember,
     WorkspaceRole,
 )
-from watchbook.library.store import places
+from watchbook.library.store import places, shelving
 
 NEW_WORKSPACE = {FOLDERS_ENABLED: True, SHARING_ENABLED: True}
 
@@ -91,6 +91,55 @@ def remove_space_member(user: Any, space_id: UUID, *, person: Any) -> None:
     """For admins of the space, and for anybody who leaves by himself."""
     need = SpaceRole.READER if person.pk == user.pk else SpaceRole.ADMIN
     places.remove_space_member(access.space_for(user, space_id, need), user, person)
+
+
+def archive_workspace(user: Any, workspace_id: UUID, *, archived: bool = True) -> Workspace:
+    """Out of the lists and read only, with all its spaces; or back. For owners."""
+    workspace = access.workspace_for(user, workspace_id, WorkspaceRole.OWNER)
+    shelving.set_archived(workspace, user, archived=archived)
+    return workspace
+
+
+def archive_space(user: Any, space_id: UUID, *, archived: bool = True) -> Space:
+    """Out of the lists and read only; or back. For owners of the workspace."""
+    space = access.owned_space(user, space_id)
+    if space.deleted_at:
+        raise NotFound
+    shelving.set_archived(space, user, archived=archived)
+    return space
+
+
+def delete_workspace(user: Any, workspace_id: UUID, *, name: str) -> None:
+    """Into the trash, with all its spaces. For owners, who type its name so that it is not another one they meant."""
+    workspace = access.workspace_for(user, workspace_id, WorkspaceRole.OWNER)
+    _typed(workspace, name)
+    shelving.set_deleted(workspace, user, deleted=True)
+
+
+def delete_space(user: Any, space_id: UUID, *, name: str) -> None:
+    """Into the trash, with all its pages. For owners of the workspace, who type its name."""
+    space = access.owned_space(user, space_id)
+    _typed(space, name)
+    shelving.set_deleted(space, user, deleted=True)
+
+
+def restore_workspace(user: Any, workspace_id: UUID) -> Workspace:
+    """Out of the trash, as it was. For owners."""
+    workspace = access.owned_workspace(user, workspace_id)
+    shelving.set_deleted(workspace, user, deleted=False)
+    return workspace
+
+
+def restore_space(user: Any, space_id: UUID) -> Space:
+    """Out of the trash, as it was. For owners of the workspace."""
+    space = access.owned_space(user, space_id)
+    shelving.set_deleted(space, user, deleted=False)
+    return space
+
+
+def _typed(place: Workspace | Space, name: str) -> None:
+    if " ".join(name.split()) != place.name:
+        raise Wrong("name", _("This is not its name. Type it exactly as it is shown."))
 
 
 def find_person(*, email: str = "", user_id: UUID | None = None) -> User:

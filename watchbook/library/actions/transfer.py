@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from watchbook.base import clock
 from watchbook.base.store.scratch import scratch
 from watchbook.base.text import cut
+from watchbook.core import registry
 from watchbook.core.search.links import safe_link
 from watchbook.core.stream.clip import Clip, find_clip
 from watchbook.library import access
@@ -62,6 +63,14 @@ def see_clip(user: Any, kind: str, object_id: str) -> Clip:
     return found
 
 
+def system_name(slug: str) -> str:
+    """The name of the system that an item is from, in words; one that is gone is named as it was kept."""
+    try:
+        return _(registry.source(slug).title)
+    except LookupError:
+        return slug
+
+
 def clip(user: Any, *, kind: str, object_id: str, space_id: UUID, parent_page_id: UUID | None = None) -> Page:
     """An item of any system becomes a page that says where it is from. For writers.
 
@@ -88,7 +97,7 @@ def _clips_folder(space_id: UUID) -> UUID | None:
 
 def _content(found: Clip) -> str:
     """What the item says, and below it where and when that was."""
-    facts = [(_("Source"), found.source)]
+    facts = [(_("Source"), system_name(found.source))]
     if found.source_at is not None:
         facts.append((_("Time"), found.source_at.isoformat(timespec="seconds")))
     if found.version:

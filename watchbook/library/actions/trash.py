@@ -9,9 +9,9 @@ from uuid import UUID
 from watchbook.library import access
 from watchbook.library.actions.pages import WRITER, chosen
 from watchbook.library.errors import NotFound
-from watchbook.library.models import Page, TrashBatch
+from watchbook.library.models import Page, SpaceRole, TrashBatch
 from watchbook.library.models.walk import whole
-from watchbook.library.store import trash
+from watchbook.library.store import purge, trash
 from watchbook.library.store.lock import fresh, writing
 from watchbook.library.store.rules import place_at
 
@@ -46,8 +46,31 @@ def restore_page(user: Any, page_id: UUID, *, parent_page_id: UUID | None = None
         return trash.restore(batch, place)
 
 
+def purge_page(user: Any, page_id: UUID) -> Page:
+    """What was trashed with this page, for good: it cannot come back. For admins of the space."""
+    page = access.page_for(user, page_id, SpaceRole.ADMIN, trashed=True)
+    with writing(page.space_id, structural=False):
+        page = fresh(page, trashed=True)
+        batch = page.trash_batch
+        if batch is None or batch.page_id != page.pk:
+            raise NotFound
+        purge.purge(batch, user)
+        purge.soon()
+    return page
+
+
+def empty_trash(user: Any, space_id: UUID) -> int:
+    """All of a space's trash, for good; gives how many lines it had. For admins of the space."""
+    space = access.space_for(user, space_id, SpaceRole.ADMIN)
+    with writing(space.pk, structural=False):
+        count = purge.purge_all(space, user)
+        if count:
+            purge.soon()
+    return count
+
+
 def list_trash(user: Any, space_id: UUID) -> Any:
     """QuerySet of the batches in the trash of a space, the newest first, each with its page."""
     space = access.space_for(user, space_id)
-    rows = TrashBatch.objects.filter(space=space, restored_at=None).select_related("page", "deleted_by")
+    rows = TrashBatch.objects.open().filter(space=space).select_related("page", "deleted_by")
     return rows.order_by("-deleted_at", "id")

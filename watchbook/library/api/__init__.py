@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ninja import Router
 
-from watchbook.library.api import migrations, pages, places
+from watchbook.library.api import migrations, pages, places, shelving
 
 router = Router()
-for part in (places, pages, migrations):
+for part in (places, shelving, pages, migrations):
     router.add_router("", part.router)

@@ -29,6 +29,12 @@ class LongIndex(models.Index):
     max_name_length = 63
 
 
+class TrashBatchQuerySet(models.QuerySet["TrashBatch"]):
+    def open(self) -> TrashBatchQuerySet:
+        """What lies in the trash and can come back."""
+        return self.filter(restored_at=None, purged_at=None)
+
+
 class TrashBatch(models.Model):
     """One act of trashing: a page and what was alive below it. Restoring brings back exactly these."""
 
@@ -39,6 +45,10 @@ class TrashBatch(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     deleted_at = models.DateTimeField(default=clock.now)
     restored_at = models.DateTimeField(null=True, default=None)
+    # From this moment on it is nowhere and cannot come back; its rows are removed a piece at a time.
+    purged_at = models.DateTimeField(null=True, default=None)
+
+    objects = TrashBatchQuerySet.as_manager()
 
     class Meta:
         db_table = "page_trash_batches"
@@ -53,6 +63,10 @@ TYPED: dict[str, Any] = {
 
 
 class PageQuerySet(models.QuerySet["Page"]):
+    def there(self) -> PageQuerySet:
+        """Not purged, and in a space and workspace that are not in the trash."""
+        return self.filter(trash_batch__purged_at=None, space__deleted_at=None, space__workspace__deleted_at=None)
+
     def live(self) -> PageQuerySet:
         return self.filter(deleted_at=None)
 
@@ -142,6 +156,15 @@ class PageNodeMeta(models.Model):
         ]
 
 
+AUTOSAVED = "autosaved"
+
+
+class PageVersionQuerySet(models.QuerySet["PageVersion"]):
+    def shown(self) -> PageVersionQuerySet:
+        """The history: of autosaves that belong together, the last one."""
+        return self.filter(joined_at=None)
+
+
 class PageVersion(models.Model):
     """A page as it was saved. The newest one equals the page."""
 
@@ -150,12 +173,19 @@ class PageVersion(models.Model):
     title = models.CharField(max_length=TITLE_LENGTH)
     content = models.TextField(blank=True, default="")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    # created, saved, restored, imported, clipped, copied
+    # created, saved, autosaved, restored, imported, clipped, copied
     reason = models.CharField(max_length=12)
     created_at = models.DateTimeField(default=clock.now)
+    # Of an autosave: when the first one of its series was made.
+    series_at = models.DateTimeField(null=True, default=None)
+    # When the next autosave of the series took its place. Kept a while: somebody may be writing on top of it.
+    joined_at = models.DateTimeField(null=True, default=None)
+
+    objects = PageVersionQuerySet.as_manager()
 
     class Meta:
         db_table = "page_versions"
+        indexes = [models.Index(fields=["joined_at"], name="page_versions_joined")]
         constraints = [models.UniqueConstraint(fields=["page", "number"], name="page_versions_number")]
 
 

@@ -36,7 +36,21 @@ class SpaceRole(models.TextChoices):
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
     def of(self, user: Any) -> WorkspaceQuerySet:
-        return self.filter(members__user=user)
+        return self.there().filter(members__user=user)
+
+    def there(self) -> WorkspaceQuerySet:
+        """Not in the trash."""
+        return self.filter(deleted_at=None)
+
+
+class SpaceQuerySet(models.QuerySet["Space"]):
+    def there(self) -> SpaceQuerySet:
+        """Not in the trash, and not in a workspace that is."""
+        return self.filter(deleted_at=None, workspace__deleted_at=None)
+
+    def in_use(self) -> SpaceQuerySet:
+        """Neither in the trash nor archived, and in no workspace that is."""
+        return self.there().filter(archived_at=None, workspace__archived_at=None)
 
 
 class Workspace(models.Model):
@@ -47,6 +61,12 @@ class Workspace(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=clock.now)
     updated_at = models.DateTimeField(default=clock.now)
+    # Out of the lists and read only until it is brought back.
+    archived_at = models.DateTimeField(null=True, default=None)
+    # In the trash: not there for anybody; its owners may bring it back until its days are over.
+    deleted_at = models.DateTimeField(null=True, default=None)
+    # Its days are over: it cannot come back, and its rows are removed a piece at a time.
+    purged_at = models.DateTimeField(null=True, default=None)
 
     objects = WorkspaceQuerySet.as_manager()
 
@@ -55,6 +75,10 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_archived(self) -> bool:
+        return self.archived_at is not None
 
     def flags(self) -> dict[str, bool]:
         """Every known flag; one without a row is off."""
@@ -120,12 +144,23 @@ class Space(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=clock.now)
     updated_at = models.DateTimeField(default=clock.now)
+    # As of a workspace.
+    archived_at = models.DateTimeField(null=True, default=None)
+    deleted_at = models.DateTimeField(null=True, default=None)
+    purged_at = models.DateTimeField(null=True, default=None)
+
+    objects = SpaceQuerySet.as_manager()
 
     class Meta:
         db_table = "spaces"
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_archived(self) -> bool:
+        """By itself, or with its workspace."""
+        return self.archived_at is not None or self.workspace.is_archived
 
 
 class SpaceMember(models.Model):

@@ -54,7 +54,7 @@ def backfill(progress: Callable[[dict[str, Any]], None] = lambda figures: None) 
     filled = Filled(channels=_fill_channels())
     owned = set(owned_workspaces())
     filled.skipped_workspaces = Workspace.objects.exclude(pk__in=owned).count()
-    for space in Space.objects.filter(workspace_id__in=owned).order_by("pk"):
+    for space in Space.objects.in_use().filter(workspace_id__in=owned).order_by("pk"):
         _fill_space(space, filled, progress)
     return filled
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
 
-from watchbook.library.errors import WrongChannel
-from watchbook.library.models import WorkspaceReleaseChannel
+from watchbook.library.errors import Archived, NotFound, WrongChannel
+from watchbook.library.models import Workspace, WorkspaceReleaseChannel
 from watchbook.library.options import RELEASE_CHANNEL
 
 HELD = {"postgresql": " FOR SHARE", "mysql": " LOCK IN SHARE MODE"}
@@ -44,11 +45,23 @@ def writing_workspace(workspace_id: UUID) -> Iterator[None]:
     """A transaction that writes a workspace's own rows: members, flags, spaces, channel."""
     with transaction.atomic():
         check_channel([workspace_id])
+        # Behind the channel: whoever archives holds its row alone, so what is read here stays true.
+        state = Workspace.objects.filter(pk=workspace_id).values_list("deleted_at", "archived_at").first()
+        check_in_use([state])
         yield
 
 
+def check_in_use(states: Iterable[tuple[datetime | None, ...] | None]) -> None:
+    """Each is when a place (and the one around it) was deleted and archived. In the trash: as if it were not there."""
+    found = list(states)
+    if any(state is None or any(state[::2]) for state in found):
+        raise NotFound
+    if any(state is not None and any(state[1::2]) for state in found):
+        raise Archived
+
+
 def owned_workspaces() -> list[UUID]:
-    """Workspaces this deployment may write; none when that cannot be known."""
+    """Workspaces of this deployment, also those out of use; refused when that cannot be known."""
     try:
         with transaction.atomic():
             rows = WorkspaceReleaseChannel.objects.filter(release_channel=RELEASE_CHANNEL.value)

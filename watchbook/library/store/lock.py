@@ -15,7 +15,9 @@ from django.db.models import F
 
 from watchbook.library.errors import NotFound
 from watchbook.library.models import Page, Space
-from watchbook.library.store.guard import check_channel
+from watchbook.library.store.guard import check_channel, check_in_use
+
+STATES = ("deleted_at", "archived_at", "workspace__deleted_at", "workspace__archived_at")
 
 
 @contextmanager
@@ -26,8 +28,11 @@ def writing(*space_ids: UUID, structural: bool = True) -> Iterator[None]:
         yield
 
 
-def take(*space_ids: UUID, structural: bool = True) -> None:
-    """Lock, check the channel, count the change. For callers that have a transaction already."""
+def take(*space_ids: UUID, structural: bool = True, in_use: bool = True) -> None:
+    """Lock, check the channel, count the change. For callers that have a transaction already.
+
+    Without `in_use` also a space that is archived or in the trash: for removing what was removed for people before.
+    """
     wanted = sorted(set(space_ids))
     # Not the key: rows that point to the space may be added meanwhile.
     rows = list(
@@ -36,6 +41,8 @@ def take(*space_ids: UUID, structural: bool = True) -> None:
     if len(rows) != len(wanted):
         raise NotFound
     check_channel(row.workspace_id for row in rows)
+    if in_use:
+        check_in_use(Space.objects.filter(pk__in=wanted).values_list(*STATES))
     if structural:
         Space.objects.filter(pk__in=wanted).update(tree_version=F("tree_version") + 1)
 
@@ -43,7 +50,7 @@ def take(*space_ids: UUID, structural: bool = True) -> None:
 def fresh(page: Page, *, trashed: bool = False) -> Page:
     """The page as it is now that its space is locked. Trashed, restored or gone to another space: not there."""
     rows = Page.objects.with_type().select_related("space").filter(pk=page.pk, space_id=page.space_id)
-    found = rows.filter(deleted_at__isnull=not trashed).first()
+    found = rows.filter(deleted_at__isnull=not trashed, trash_batch__purged_at=None).first()
     if found is None:
         raise NotFound
     return found

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from watchbook.core.search import index
+from watchbook.core.stream.models import StreamEntry
 from watchbook.core.stream.record import Entry, record
 from watchbook.library.access import scope_of
 from watchbook.library.models import Page
@@ -27,6 +28,12 @@ def put(pages: Iterable[Page]) -> None:
 
 def remove(page_ids: Iterable[UUID]) -> None:
     index.remove(KIND, page_ids)
+
+
+def forget(page_ids: Sequence[UUID]) -> None:
+    """Gone for good: neither found nor told of any more."""
+    remove(page_ids)
+    StreamEntry.objects.filter(source=SOURCE, kind=SAVED, object_id__in=[str(pk) for pk in page_ids]).delete()
 
 
 def tell(pages: Sequence[Page], user: Any) -> None:

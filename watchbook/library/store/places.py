@@ -26,6 +26,7 @@ from watchbook.library.models import (
 from watchbook.library.models.places import NAME_LENGTH
 from watchbook.library.options import RELEASE_CHANNEL
 from watchbook.library.store.guard import writing_workspace
+from watchbook.library.store.lock import writing
 
 
 def clean_name(name: str) -> str:
@@ -90,8 +91,7 @@ def add_space(workspace: Workspace, user: Any, name: str) -> Space:
 
 
 def rename(place: Workspace | Space, name: str) -> None:
-    workspace_id = place.pk if isinstance(place, Workspace) else place.workspace_id
-    with writing_workspace(workspace_id):
+    with writing_workspace(place.pk) if isinstance(place, Workspace) else writing(place.pk, structural=False):
         place.name, place.updated_at = clean_name(name), clock.now()
         place.save(update_fields=["name", "updated_at"])
 
@@ -132,7 +132,7 @@ def set_space_member(space: Space, actor: Any, person: Any, role: str) -> SpaceM
     """Gives somebody of the workspace a role in the space."""
     if role not in SpaceRole.values:
         raise Wrong("role", _("It is admin, writer or reader."))
-    with writing_workspace(space.workspace_id):
+    with writing(space.pk, structural=False):
         if not WorkspaceMember.objects.filter(workspace_id=space.workspace_id, user=person).exists():
             raise Wrong("user_id", _("This person does not belong to the workspace."))
         member, _made = SpaceMember.objects.update_or_create(space=space, user=person, defaults={"role": role})
@@ -141,6 +141,6 @@ def set_space_member(space: Space, actor: Any, person: Any, role: str) -> SpaceM
 
 
 def remove_space_member(space: Space, actor: Any, person: Any) -> None:
-    with writing_workspace(space.workspace_id):
+    with writing(space.pk, structural=False):
         SpaceMember.objects.filter(space=space, user=person).delete()
         audit.record("library.space_member", actor=actor, subject=str(space.pk), person=person.pk, role="")

@@ -44,7 +44,9 @@ def opened(token: str) -> Page | None:
     alive = Q(expires_at=None) | Q(expires_at__gt=clock.now())
     links = ShareLink.objects.filter(alive, token_digest=digest_of(token[:200]), revoked_at=None)
     page_id = links.values_list("page_id", flat=True).first()
-    page = Page.objects.live().with_type().select_related("space").filter(pk=page_id).first() if page_id else None
+    page = (
+        Page.objects.there().live().with_type().select_related("space").filter(pk=page_id).first() if page_id else None
+    )
     return page if page and _is_on(page.space.workspace_id) else None
 
 

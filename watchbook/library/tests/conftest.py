@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from watchbook.base import clock
 from watchbook.base.testing.people import make_person
 from watchbook.core import registry
 from watchbook.library import actions
 from watchbook.library.models import Page, Space, SpaceRole, Workspace, WorkspaceRole
+
+NAMES = ("olga", "adam", "sven", "wanda", "rene", "zita", "otto", "xaver")
 
 
 @dataclass
@@ -45,23 +51,42 @@ class Desk:
 
 
 def make_desk() -> Desk:
-    names = ("olga", "adam", "sven", "wanda", "rene", "zita", "otto", "xaver")
-    people = {name: make_person(name) for name in names}
-    workspace = actions.create_workspace(people["olga"], "Team")
-    for name in names[1:-1]:
-        role = WorkspaceRole.ADMIN if name == "adam" else WorkspaceRole.MEMBER
-        actions.set_member(people["olga"], workspace.pk, person=people[name], role=role)
-    space = actions.create_space(people["olga"], workspace.pk, "Space")
+    people = {name: make_person(name) for name in NAMES}
+    workspace = make_workspace(people, "Team")
+    return Desk(workspace, make_space(people, workspace, "Space"), people)
+
+
+def make_workspace(people: dict[str, Any], name: str) -> Workspace:
+    workspace = actions.create_workspace(people["olga"], name)
+    for person in NAMES[1:-1]:
+        role = WorkspaceRole.ADMIN if person == "adam" else WorkspaceRole.MEMBER
+        actions.set_member(people["olga"], workspace.pk, person=people[person], role=role)
+    return workspace
+
+
+def make_space(people: dict[str, Any], workspace: Workspace, title: str) -> Space:
+    space = actions.create_space(people["olga"], workspace.pk, title)
     for name, role in (("sven", SpaceRole.ADMIN), ("wanda", SpaceRole.WRITER)):
         actions.set_space_member(people["olga"], space.pk, person=people[name], role=role)
     for name, role in (("rene", SpaceRole.READER), ("zita", SpaceRole.READER)):
         actions.set_space_member(people["olga"], space.pk, person=people[name], role=role)
-    return Desk(workspace, space, people)
+    return space
 
 
 @pytest.fixture
 def desk(db: None) -> Desk:
     return make_desk()
+
+
+@pytest.fixture
+def later() -> Iterator[Callable[..., None]]:
+    """Holds the clock, and moves it on: later(days=30)."""
+    with ExitStack() as held:
+
+        def move(**span: float) -> None:
+            held.enter_context(clock.set_to(clock.now() + timedelta(**span)))
+
+        yield move
 
 
 @pytest.fixture

@@ -31,9 +31,9 @@ def main() -> None:
 def _live_and_die(plan: str, run_id: int) -> None:
     from watchbook.base import crash
     from watchbook.core.jobs import queue, runner
-    from watchbook.library.store import moves
+    from watchbook.library.store import moves, purge
 
-    moves.BATCH = SMALL
+    moves.BATCH = purge.PIECE = SMALL
     crash._plan = plan
     run = queue.claim_by_id(run_id, f"doomed-{run_id}")
     assert run is not None

@@ -1,4 +1,4 @@
-"""kill -9 at every step of a migration and of its rollback: the books agree, and the next worker ends it."""
+"""kill -9 at every step of a migration, its rollback, and of emptying the trash: the next worker ends it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from watchbook.base.testing import servers
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.library import actions
-from watchbook.library.models import Page, PageNodeMeta
-from watchbook.library.store import moves
+from watchbook.library.errors import NotFound
+from watchbook.library.models import Page, PageNodeMeta, TrashBatch
+from watchbook.library.store import moves, purge
 from watchbook.library.store.backfill import backfill
 from watchbook.library.store.reconcile import reconcile
 from watchbook.library.tests.crashing import SMALL
@@ -59,7 +60,7 @@ def recover() -> None:
     """What the next worker does when the leases of a dead one have ended; nobody wants to wait for that here."""
     JobRun.objects.filter(state=State.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
     queue.requeue_expired()
-    while (run := queue.claim_next(["maintenance_queue"], "heir")) is not None:
+    while (run := queue.claim_next(["maintenance_queue", "cleanup_queue"], "heir")) is not None:
         assert runner.execute(run).state == State.DONE
 
 
@@ -103,6 +104,28 @@ def test_killed_at_every_step_it_is_brought_to_its_end_and_back(desk, monkeypatc
         assert not Page.objects.filter(pk__in=[page.pk for page in pages]).exclude(parent_page_id=None).exists()
     assert dict(Page.objects.values_list("pk", "content")) == before
     assert all(check.is_ok for check in reconcile(desk.workspace))
+
+
+@pytest.mark.parametrize("place", [*SHARED, "library.purge.piece"])
+def test_a_trash_that_is_half_emptied_is_nowhere_and_goes_on(desk, place, monkeypatch):
+    """Killed in the first and in the second piece: nothing can be restored by halves, and nothing is left behind."""
+    monkeypatch.setattr(purge, "PIECE", SMALL)
+    for visit in (1,) if place in ONCE else (1, 2):
+        kept, top = desk.folder("Kept"), desk.folder("Top")
+        for number in range(FILES):
+            desk.file(str(number), top)
+        desk.file("Kept file", kept)
+        actions.trash_page(desk.wanda, top.pk)
+        actions.purge_page(desk.olga, top.pk)
+        kill({f"{place}:{visit}": JobRun.objects.filter(name="library.empty_trash").latest("pk")})
+        assert not actions.list_trash(desk.olga, desk.space.pk)
+        with pytest.raises(NotFound):
+            actions.restore_page(desk.olga, top.pk)
+        assert all(check.is_ok for check in reconcile(desk.workspace))
+        recover()
+        assert not TrashBatch.objects.exists()
+        assert set(Page.objects.values_list("title", flat=True)) == {"Kept", "Kept file"}
+        assert all(check.is_ok for check in reconcile(desk.workspace))
 
 
 def test_a_backfill_that_is_killed_goes_on_where_it_stopped(desk):

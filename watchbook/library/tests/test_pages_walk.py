@@ -60,6 +60,7 @@ def _reading(desk: Any, world: Any) -> list[Ask]:
         Ask("migration_live", "job", (world.over.pk,)),
         Ask("page", "reader", page), Ask("page_tree", "reader", page), Ask("history", "reader", page),
         Ask("share", "writer", page),
+        Ask("purge", "space_admin", (world.trashed.pk,)), Ask("empty_trash", "space_admin", space),
     ]  # fmt: skip
 
 
@@ -77,12 +78,14 @@ def _writing_pages(desk: Any, world: Any) -> list[Ask]:
         Ask("restore_version", "writer", (world.page.pk, 1), {}), Ask("share", "writer", page, {}),
         Ask("revoke", "writer", (world.link.pk,), {}), Ask("restore", "writer", (world.trashed.pk,), {}),
         Ask("trash_page", "writer", page, {}),
+        Ask("purge", "space_admin", (world.trashed.pk,), {}), Ask("empty_trash", "space_admin", space, {}),
     ]  # fmt: skip
 
 
 def _writing_places(desk: Any, world: Any) -> list[Ask]:
     ws, space, active, over = (desk.workspace.pk,), (desk.space.pk,), (world.active.pk,), (world.over.pk,)
     zita = {"person": str(desk.zita.pk)}
+    aside, shelf = (world.aside.workspace.pk,), (world.aside.space.pk,)
     return [
         Ask("rename_workspace", "workspace_admin", ws, {"name": "x"}),
         Ask("create_space", "workspace_admin", ws, {"name": "x"}),
@@ -97,6 +100,12 @@ def _writing_places(desk: Any, world: Any) -> list[Ask]:
         Ask("migration_rollback", "job", over, {}), Ask("migrations", "job", (world.empty.pk,), {}),
         Ask("remove_member", "workspace_admin", ws, zita),
         Ask("channel", "workspace_admin", ws, {"channel": "prod"}),
+        Ask("archive_workspace", "workspace_owner", aside, {"on": "1"}),
+        Ask("delete_workspace", "workspace_owner", aside, {"name": "Aside"}),
+        Ask("restore_workspace", "trash_owner", (world.aside.gone.pk,), {}),
+        Ask("archive_space", "space_owner", shelf, {"on": "1"}),
+        Ask("delete_space", "space_owner", shelf, {"name": "Shelf"}),
+        Ask("restore_space", "trash_owner", (world.aside.deleted.pk,), {}),
     ]  # fmt: skip
 
 

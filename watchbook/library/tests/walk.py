@@ -16,8 +16,8 @@ from django.test import Client
 from watchbook.base.testing.people import client_of
 from watchbook.core.api.shell import build_api
 from watchbook.library import actions
-from watchbook.library.models import FolderMigrationJob, Page, Space
-from watchbook.library.tests.conftest import Desk
+from watchbook.library.models import FolderMigrationJob, Page, Space, Workspace
+from watchbook.library.tests.conftest import Desk, make_space, make_workspace
 
 BASE = "/api/v1/library"
 # Who has at least this role; everybody else named in KNOWS is refused with 403, the rest with 404.
@@ -29,9 +29,13 @@ ALLOWED = {
     "writer": {"olga", "adam", "sven", "wanda"},
     "space_admin": {"olga", "adam", "sven"},
     "job": {"olga", "adam"},
+    "workspace_owner": {"olga"},
+    "space_owner": {"olga"},
+    "trash_owner": {"olga"},
 }
 KNOWS = {**ALLOWED, "workspace_admin": ALLOWED["workspace_member"]}
-KNOWS |= dict.fromkeys(("writer", "space_admin", "job"), ALLOWED["reader"])
+KNOWS["workspace_owner"] = ALLOWED["workspace_member"]
+KNOWS |= dict.fromkeys(("writer", "space_admin", "job", "space_owner"), ALLOWED["reader"])
 
 
 @dataclass
@@ -42,13 +46,14 @@ class Call:
     body: Any = None
     where: dict[str, Any] = field(default_factory=dict)
     is_upload: bool = False
+    query: str = ""
 
     @property
     def url(self) -> str:
         path = self.route
         for name, value in self.where.items():
             path = path.replace("{" + name + "}", str(value))
-        return BASE + path
+        return BASE + path + self.query
 
     def make(self, client: Client) -> Any:
         act = getattr(client, self.method)
@@ -67,6 +72,26 @@ def small_zip() -> bytes:
 
 
 @dataclass
+class Aside:
+    """A second workspace with the same people: in use, with one space archived and one in the trash; and one gone."""
+
+    workspace: Workspace
+    space: Space
+    archived: Space
+    deleted: Space
+    gone: Workspace
+
+
+def make_aside(desk: Desk) -> Aside:
+    made, gone = (make_workspace(desk.people, name) for name in ("Aside", "Gone"))
+    spaces = [make_space(desk.people, made, name) for name in ("Shelf", "Dusty", "Deleted")]
+    actions.archive_space(desk.olga, spaces[1].pk)
+    actions.delete_space(desk.olga, spaces[2].pk, name="Deleted")
+    actions.delete_workspace(desk.olga, gone.pk, name="Gone")
+    return Aside(made, *spaces, gone)
+
+
+@dataclass
 class World:
     """A desk with something of everything."""
 
@@ -78,6 +103,7 @@ class World:
     active: FolderMigrationJob
     over: FolderMigrationJob
     empty: Space
+    aside: Aside
     clip: tuple[str, str] = ("library_test", "1")
 
 
@@ -94,7 +120,7 @@ def make_world(desk: Desk) -> World:
             actions.set_space_member(desk.olga, space.pk, person=desk.people[name], role=role)
     active, over = (actions.start_migration(desk.olga, space.pk) for space in spaces[:2])
     actions.cancel_migration(desk.olga, over.pk)
-    return World(desk, home, page, trashed, link, active, over, spaces[2])
+    return World(desk, home, page, trashed, link, active, over, spaces[2], make_aside(desk))
 
 
 def calls(world: World) -> list[Call]:
@@ -102,6 +128,7 @@ def calls(world: World) -> list[Call]:
     ws, space = {"workspace_id": world.desk.workspace.pk}, {"space_id": world.desk.space.pk}
     page, home = {"page_id": world.page.pk}, world.home.pk
     active, over = {"job_id": world.active.pk}, {"job_id": world.over.pk}
+    aside, shelf = {"workspace_id": world.aside.workspace.pk}, {"space_id": world.aside.space.pk}
     zita = {"user_id": world.desk.zita.pk}
     a_page = {"title": "New", "parent_page_id": str(home)}
     clip = {"kind": world.clip[0], "id": world.clip[1], **{k: str(v) for k, v in space.items()}}
@@ -121,6 +148,17 @@ def calls(world: World) -> list[Call]:
         Call("post", "/workspaces/{workspace_id}/reconciliation", "workspace_admin", where=ws),
         Call("get", "/workspaces/{workspace_id}/spaces", "workspace_member", where=ws),
         Call("post", "/workspaces/{workspace_id}/spaces", "workspace_admin", {"name": "New"}, ws),
+        Call("post", "/workspaces/{workspace_id}/archive", "workspace_owner", where=aside),
+        Call("post", "/workspaces/{workspace_id}/unarchive", "workspace_owner", where=aside),
+        Call("delete", "/workspaces/{workspace_id}", "workspace_owner", where=aside, query="?name=Aside"),
+        Call("post", "/workspaces/{workspace_id}/restore", "trash_owner",
+             where={"workspace_id": world.aside.gone.pk}),
+        Call("post", "/spaces/{space_id}/archive", "space_owner", where=shelf),
+        Call("post", "/spaces/{space_id}/unarchive", "space_owner", where={"space_id": world.aside.archived.pk}),
+        Call("delete", "/spaces/{space_id}", "space_owner", where=shelf, query="?name=Shelf"),
+        Call("post", "/spaces/{space_id}/restore", "trash_owner", where={"space_id": world.aside.deleted.pk}),
+        Call("delete", "/spaces/{space_id}/trash", "space_admin", where=space),
+        Call("post", "/pages/{page_id}/purge", "space_admin", where={"page_id": world.trashed.pk}),
         Call("get", "/spaces/{space_id}", "reader", where=space),
         Call("patch", "/spaces/{space_id}", "space_admin", {"name": "New"}, space),
         Call("get", "/spaces/{space_id}/members", "reader", where=space),

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.core.ui.paging import keyset
@@ -26,15 +27,18 @@ def history(request: HttpRequest, page_id: UUID) -> HttpResponse:
     user = reader(request)
     found = actions.open_page(user, page_id)
     versions = keyset(actions.list_versions(user, page_id), request.GET, by="number", size=PER_PAGE)
+    words = reasons()
+    for each in versions:
+        each.reason_words = words.get(each.reason, each.reason)
     context: dict[str, Any] = {
         **frame(user, found.space, actions.breadcrumb(user, page_id)),
         "page": found,
         "versions": versions,
-        "reasons": reasons(),
+        "version_count": actions.list_versions(user, page_id).count(),
     }
     if versions.items:
         new = _number(request, "new") or versions.items[0].number
-        old = _number(request, "old") or max(new - 1, 1)
+        old = _number(request, "old") or actions.version_before(user, page_id, new)
         shown = actions.open_version(user, page_id, new)
         context |= {"old": old, "new": new, "shown": shown, "text": for_reading(shown.content)}
         if old != new:
@@ -44,8 +48,8 @@ def history(request: HttpRequest, page_id: UUID) -> HttpResponse:
 
 def reasons() -> dict[str, str]:
     return {
-        "created": _("made"), "saved": _("saved"), "restored": _("restored"), "imported": _("imported"),
-        "clipped": _("clipped"), "copied": _("copied"),
+        "created": pgettext("version", "made"), "saved": _("saved"), "autosaved": _("saved by itself"),
+        "restored": _("restored"), "imported": _("imported"), "clipped": _("clipped"), "copied": _("copied"),
     }  # fmt: skip
 
 

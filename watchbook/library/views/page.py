@@ -48,6 +48,7 @@ def page(request: HttpRequest, page_id: UUID) -> HttpResponse:
 
 def _file(request: HttpRequest, found: Page) -> dict[str, Any]:
     inside = actions.list_children(reader(request), page_id=found.pk, limit=INSIDE)
+    origin = PageOrigin.objects.filter(page=found).select_related("clipped_by").first()
     return {
         "page": found,
         "text": for_reading(found.content),
@@ -56,7 +57,8 @@ def _file(request: HttpRequest, found: Page) -> dict[str, Any]:
         "rows": rows_of(inside.items),
         "next": inside.next,
         "versions": actions.list_versions(reader(request), found.pk)[:RAIL],
-        "origin": PageOrigin.objects.filter(page=found).select_related("clipped_by").first(),
+        "origin": origin,
+        "system": actions.system_name(origin.source) if origin else "",
         "is_favourite": found.favourites.filter(user=reader(request)).exists(),
     }
 
@@ -68,7 +70,7 @@ def save(request: HttpRequest, page_id: UUID) -> HttpResponse:
     try:
         saved = actions.save_page(
             reader(request), page_id, version=given_number(request, "version"),
-            title=given(request, "title"), content=given(request, "content"),
+            title=given(request, "title"), content=given(request, "content"), autosave=given(request, "auto") == "1",
         )  # fmt: skip
     except VersionConflict as conflict:
         if not is_script(request):

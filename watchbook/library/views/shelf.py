@@ -20,6 +20,7 @@ from watchbook.library import access, actions
 from watchbook.library.access import RUNS_WORKSPACE
 from watchbook.library.models import Space, Workspace, WorkspaceMember
 from watchbook.library.views.folder import rows_of
+from watchbook.library.views.shelving import resting_of
 from watchbook.library.views.ways import answers, done, given, reader
 
 LONGEST_QUERY = 200
@@ -41,22 +42,29 @@ class Shelf:
 
 @require_GET
 def shelves(request: HttpRequest) -> HttpResponse:
-    context = {"shelves": _shelves(reader(request)), "favourites": actions.list_favourites(reader(request))[:6]}
+    user = reader(request)
+    context = {
+        "shelves": _shelves(user), "resting": resting_of(user), "favourites": actions.list_favourites(user)[:6]
+    }  # fmt: skip
     return render(request, "library/shelves.html", context)
 
 
 def _shelves(user: Any) -> list[Shelf]:
-    """Three queries, however many there are."""
+    """What is in use. Three queries, however many there are."""
     roles = dict(WorkspaceMember.objects.filter(user=user).values_list("workspace_id", "role"))
     spaces: dict[UUID, list[Space]] = {}
-    counted = Space.objects.filter(pk__in=access.spaces_of(user).values("pk")).annotate(
-        page_count=Count("pages", filter=Q(pages__deleted_at=None)),
-        saved_at=Max("pages__updated_at", filter=Q(pages__deleted_at=None)),
+    counted = (
+        Space.objects.in_use()
+        .filter(pk__in=access.spaces_of(user).values("pk"))
+        .annotate(
+            page_count=Count("pages", filter=Q(pages__deleted_at=None)),
+            saved_at=Max("pages__updated_at", filter=Q(pages__deleted_at=None)),
+        )
     )
     for space in counted.order_by("name", "pk"):
         spaces.setdefault(space.workspace_id, []).append(space)
-    mine = Workspace.objects.filter(pk__in=roles).select_related("release_channel_row").order_by("name", "pk")
-    return [Shelf(one, roles[one.pk], spaces.get(one.pk, [])) for one in mine]
+    mine = Workspace.objects.there().filter(pk__in=roles, archived_at=None).select_related("release_channel_row")
+    return [Shelf(one, roles[one.pk], spaces.get(one.pk, [])) for one in mine.order_by("name", "pk")]
 
 
 @require_POST

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from watchbook.library import access, actions
 from watchbook.library.access import RUNS_WORKSPACE
 from watchbook.library.models import SpaceRole
+from watchbook.library.options import TRASH_DAYS
 from watchbook.library.views.frame import frame
 from watchbook.library.views.ways import answers, done, given, reader
 from watchbook.library.views.workspace import person_in
@@ -35,6 +36,7 @@ def settings(request: HttpRequest, space_id: UUID) -> HttpResponse:
         "runners": runners,
         "others": [one for one in everybody if one.user_id not in known],
         "roles": SpaceRole.choices,
+        "trash_days": TRASH_DAYS.value,
     }
     return render(request, "library/space.html", context)
 

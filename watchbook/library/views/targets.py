@@ -98,5 +98,5 @@ def writable(user: Any) -> list[Space]:
     """Spaces in which this person may write. One query."""
     runs = WorkspaceMember.objects.filter(user=user, role__in=access.RUNS_WORKSPACE).values("workspace_id")
     writes = SpaceMember.objects.filter(user=user).exclude(role=SpaceRole.READER).values("space_id")
-    found = access.spaces_of(user).filter(Q(workspace_id__in=runs) | Q(pk__in=writes))
+    found = access.spaces_of(user).in_use().filter(Q(workspace_id__in=runs) | Q(pk__in=writes))
     return list(found.select_related("workspace").order_by("name", "pk")[:MOST])

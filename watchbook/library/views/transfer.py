@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from watchbook.base.store.scratch import scratch
-from watchbook.core import registry
 from watchbook.library import access, actions, options
 from watchbook.library.errors import Problem, Wrong
 from watchbook.library.models import Page, Space, SpaceRole
@@ -89,7 +88,7 @@ def clip(request: HttpRequest) -> HttpResponse:
     context = {
         "item": item, "kind": kind, "object_id": object_id, "spaces": spaces, "space": chosen,
         "targets": targets_in(chosen, ()) if chosen else [], "known": _known(user, kind, object_id),
-        "system": _(registry.source(item.source).title),
+        "system": actions.system_name(item.source),
     }  # fmt: skip
     return render(request, "library/clip.html", context)
 

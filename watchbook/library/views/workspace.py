@@ -17,7 +17,7 @@ from watchbook.library.access import RUNS_WORKSPACE
 from watchbook.library.channels import CHANNELS
 from watchbook.library.errors import NotFound
 from watchbook.library.models import FOLDERS_ENABLED, KNOWN_FLAGS, SHARING_ENABLED, Workspace, WorkspaceRole
-from watchbook.library.options import RELEASE_CHANNEL
+from watchbook.library.options import RELEASE_CHANNEL, TRASH_DAYS
 from watchbook.library.store.reconcile import Check, title_of
 from watchbook.library.views.frame import channel_of
 from watchbook.library.views.ways import answers, as_id, done, given, reader
@@ -58,7 +58,7 @@ def workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         **_head(user, found, role),
         "members": found.members.select_related("user").order_by("pk"),
         "roles": WorkspaceRole.choices,
-        "spaces": access.spaces_of(user).filter(workspace=found).order_by("name", "pk"),
+        "spaces": access.spaces_of(user).filter(workspace=found, archived_at=None).order_by("name", "pk"),
         "switches": [(name, *words[name], flags[name]) for name in KNOWN_FLAGS],
         "channels": CHANNELS,
         "mine": RELEASE_CHANNEL.value,
@@ -67,11 +67,12 @@ def workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
 
 
 def _head(user: Any, found: Workspace, role: str) -> dict[str, Any]:
-    channel = channel_of(found.pk)
+    channel = channel_of(found.pk, is_archived=found.is_archived)
     runs = role in RUNS_WORKSPACE
     return {
         "workspace": found, "role": WorkspaceRole(role), "channel": channel, "runs": runs,
-        "may_change": runs and channel.is_ours, "is_owner": role == WorkspaceRole.OWNER,
+        "may_change": runs and channel.is_open, "is_owner": role == WorkspaceRole.OWNER,
+        "may_shelve": role == WorkspaceRole.OWNER and channel.is_ours, "trash_days": TRASH_DAYS.value,
     }  # fmt: skip
 
 

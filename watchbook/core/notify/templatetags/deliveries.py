@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from watchbook.core.notify.kinds import title_of
 from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.core.notify.senders import explain, message_id
 
@@ -21,6 +22,12 @@ def explain_delivery(delivery: Delivery) -> str:
 @register.simple_tag
 def explain_attempt(attempt: Attempt) -> str:
     return explain(attempt.error_code, attempt.status, attempt.error)
+
+
+@register.simple_tag
+def delivery_kind(delivery: Delivery) -> str:
+    """What it tells of, in words."""
+    return title_of(delivery.source, delivery.kind)
 
 
 @register.simple_tag(name="message_id")

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.notify import actions, config, outbox
+from watchbook.core.notify.kinds import title_of
 from watchbook.core.notify.models import Delivery, NotificationChannel
 
 from .conftest import SECRET
@@ -195,3 +196,36 @@ def test_lists_need_the_same_queries_for_one_row_and_for_many(desk, alice, webho
             counts.append(len(queries))
     assert counts[:2] == counts[2:]
     assert max(counts) <= 10
+
+
+def test_what_a_notice_tells_of_is_said_in_words(desk, webhook, notice):
+    """Every kind that the house and the systems tell of; the code word stands only where a program needs it."""
+    told = {
+        ("sitemaps", "changed"): ("Sitemap changed", "站点地图有变更"),
+        ("search", "saved_search"): ("New match of a saved search", "已存搜索有新匹配"),
+        ("alerts", "alert"): ("Alert", "告警"),
+        ("notify", "digest"): ("Digest of notices", "通知汇总"),
+    }
+    for number, (source, kind) in enumerate(told):
+        outbox.tell([webhook], notice(event_id=f"words:{number}", source=source, kind=kind))
+    page = desk.get(f"/channels/{webhook.pk}/").text
+    chinese = desk.get(f"/channels/{webhook.pk}/", headers={"Accept-Language": "zh-hans"}).text
+    for (source, kind), (english, words) in told.items():
+        assert f'<span class="sub">{english}</span>' in page
+        assert f'<span class="sub">{words}</span>' in chinese
+        assert f"{source}.{kind}" not in page
+    delivery = Delivery.objects.get(kind="changed")
+    shown = desk.get(f"/deliveries/{delivery.pk}/").text
+    assert "<dd>Sitemap changed</dd>" in shown
+    assert '<dd class="mono">sitemaps.changed</dd>' in shown
+
+
+def test_a_kind_that_nobody_declares_stands_for_itself():
+    assert title_of("tides", "risen") == "tides.risen"
+
+
+def test_the_kinds_of_the_house_and_of_sitemaps_have_words():
+    assert title_of("notify", "test") == "Test"
+    assert title_of("notify", "channel_trouble") == "Channel in trouble"
+    for kind in ("changed", "error", "recovered"):
+        assert title_of("sitemaps", kind) != f"sitemaps.{kind}"

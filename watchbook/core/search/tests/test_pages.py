@@ -9,6 +9,7 @@ from watchbook.base.testing.people import client_of
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search import saved as actions
 from watchbook.core.search.models import SavedSearch
+from watchbook.core.search.pages import place_of
 from watchbook.core.search.tests.test_query import HOSTILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
@@ -139,3 +140,18 @@ def test_only_its_owner_changes_a_saved_search(matrix, alice, what):
     statuses = matrix.statuses("POST", address)
     assert statuses == {"anonymous": 302, "alice": 302, "bob": 404, "charlie": 404, "operator": 404}
     assert SavedSearch.objects.filter(is_active=True).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "shown"),
+    [
+        ("Reddit", "Reddit posts", "Reddit posts"),
+        ("Notes", "Notes", "Notes"),
+        ("Sitemaps", "Sitemap changes", "Sitemap changes"),
+        ("Forum", "Topics", "Forum, Topics"),
+        ("站点地图", "站点地图变化", "站点地图变化"),
+        ("Shelf", "", "Shelf"),
+    ],
+)
+def test_a_hit_does_not_name_its_system_twice(system, kind, shown):
+    assert place_of(system, kind) == shown

@@ -71,6 +71,7 @@
   let isDirty = false;
   let isBusy = false;
   let isStopped = false;
+  let isAsked = false;
   let timer = 0;
   const show = (tone, shape, words) => {
     state.className = `badge badge--${tone}`;
@@ -80,7 +81,7 @@
   };
   const later = (milliseconds) => {
     clearTimeout(timer);
-    timer = setTimeout(save, milliseconds);
+    timer = setTimeout(() => save(true), milliseconds);
   };
   const changed = () => {
     if (!isDirty) show("warn", "s-hold", form.dataset.unsaved);
@@ -88,11 +89,15 @@
     form.elements.content.value = written();
     if (!isStopped) later(IDLE);
   };
-  const save = async () => {
-    if (!isDirty || isBusy || isStopped) return;
+  // By itself, what follows is one version in the history; asked for, it stays one of its own, even if it is saved already.
+  const save = async (byItself) => {
+    if (!byItself) isAsked = true;
+    if ((!isDirty && !isAsked) || isBusy || isStopped) return;
+    const asked = isAsked;
     isBusy = true;
-    isDirty = false;
+    isDirty = isAsked = false;
     const body = new FormData(form);
+    if (!asked) body.set("auto", "1");
     body.set("content", written());
     body.set("title", title.value);
     let answer = null;
@@ -108,11 +113,13 @@
       for (const place of document.querySelectorAll("[data-version-shown]")) place.textContent = told.version;
       for (const place of document.querySelectorAll("[data-words-shown]")) place.textContent = told.words;
       notSaved.hidden = true;
-      if (isDirty) later(IDLE);
+      if (isAsked) save();
+      else if (isDirty) later(IDLE);
       else show("ok", "s-ok", told.saved);
       return;
     }
     isDirty = true;
+    isAsked ||= asked;
     form.elements.content.value = written();
     refused(answer, told);
   };
@@ -151,7 +158,7 @@
     event.preventDefault();
     save();
   });
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") save(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") save(true); });
   window.addEventListener("beforeunload", (event) => { if (isDirty || isBusy) event.preventDefault(); });
   text.addEventListener("blur", () => { if (isDirty && !isStopped) later(300); });
 
@@ -196,7 +203,8 @@
       getSelection().collapse(cell, 0);
     },
   };
-  form.querySelector(".toolbar").addEventListener("mousedown", (event) => { if (event.target.closest("[data-command]")) event.preventDefault(); });
+  // The cursor stays in the text, after Save, too: the next letter would be lost, or be a shortcut of the page.
+  form.querySelector(".toolbar").addEventListener("mousedown", (event) => { if (event.target.closest("button")) event.preventDefault(); });
   form.querySelector(".toolbar").addEventListener("click", (event) => {
     const button = event.target.closest("[data-command]");
     if (!button) return;
@@ -215,10 +223,11 @@
     const found = selected()?.closest("h1, h2, h3, pre, p, li");
     if (found) block.value = ["h1", "h2", "h3", "pre"].find((name) => name.toUpperCase() === found.tagName) || "p";
   });
-  text.addEventListener("keydown", (event) => {
+  // In the title and beside the text, too, where the browser would offer to store the page as a file.
+  document.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey)) return;
     if (event.key === "s") { event.preventDefault(); save(); }
-    if (event.key === "k") { event.preventDefault(); commands.link(); changed(); }
+    if (event.key === "k" && text.contains(event.target)) { event.preventDefault(); commands.link(); changed(); }
   });
   text.addEventListener("paste", (event) => {
     const html = event.clipboardData.getData("text/html");
