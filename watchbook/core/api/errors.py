@@ -15,10 +15,13 @@ Problem                       the caller can do something about it
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, JsonResponse
 from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel  # commands refuse, too, and need not wait for it
 
 # (status, code, message, details) -> the whole body; a system whose seed has its own envelope brings one.
 Envelope = Callable[[int, str, str, Any], dict[str, Any]]
@@ -117,11 +120,19 @@ class TooMany(Problem):
 
 
 _own_envelopes: dict[str, Envelope] = {}
+_own_refusals: dict[str, type[BaseModel]] = {}
 
 
-def use_envelope(prefix: str, envelope: Envelope) -> None:
-    """Addresses under this prefix answer refusals in a shape of their own."""
+def use_envelope(prefix: str, envelope: Envelope, refusal: type[BaseModel] | None = None) -> None:
+    """Addresses under this prefix answer refusals in a shape of their own; `refusal` is its type."""
     _own_envelopes[prefix] = envelope
+    if refusal is not None:
+        _own_refusals[prefix] = refusal
+
+
+def refusal_of(path: str) -> type[BaseModel] | None:
+    """The type of the refusals of an address that has its own; None where they look as usual."""
+    return next((refusal for prefix, refusal in _own_refusals.items() if path.startswith(prefix)), None)
 
 
 def body_of(path: str, status: int, code: str, message: str, details: Any = None) -> dict[str, Any]:

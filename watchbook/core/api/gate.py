@@ -75,6 +75,12 @@ members = Gate()
 staff = Gate(staff_only=True)
 
 
+def is_staff_call(request: HttpRequest) -> bool:
+    """May this caller see what only operators see? A token says so by its scope, a session by its person."""
+    token: ApiToken | None = getattr(request, "api_token", None)
+    return bool(getattr(request.user, "is_staff", False)) and (token is None or token.allows("staff"))
+
+
 def scoped(*scopes: str) -> Gate:
     """A gate whose tokens need exactly these scopes, whatever the method."""
     return Gate(*scopes)

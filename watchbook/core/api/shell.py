@@ -25,6 +25,7 @@ import watchbook
 from watchbook.base.logs import request_id
 from watchbook.core import registry
 from watchbook.core.api import errors, etag
+from watchbook.core.api.document import Document
 from watchbook.core.api.gate import members
 from watchbook.core.api.reading import StrictParser
 
@@ -53,6 +54,11 @@ class Shell(NinjaAPI):
                 pattern.callback = guarded(pattern.callback)
         found = [pattern for pattern in found if pattern.name != "api-root" or _root_is_reversible(pattern)]
         return [*found, re_path(r"^.*$", guarded(_nothing_here), name="nothing-here")]
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> Document:
+        return Document(self, self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
 
 
 def _root_is_reversible(pattern: URLPattern) -> bool:
@@ -114,7 +120,7 @@ def build_api() -> NinjaAPI:
     for source, module in registry.parts("api"):
         api.add_router(f"/v1/{source.slug}", module.router, tags=[source.slug])
         if hasattr(module, "envelope"):
-            errors.use_envelope(f"/api/v1/{source.slug}/", module.envelope)
+            errors.use_envelope(f"/api/v1/{source.slug}/", module.envelope, getattr(module, "refusal", None))
     return api
 
 

@@ -1,53 +1,78 @@
-"""Jobs over the API, for operators."""
+"""Jobs over the API, for operators; and how every endpoint answers that puts a run into the queue."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Router
 from ninja.responses import Status
 
 from watchbook.base import clock
 from watchbook.base.logs import redact
+from watchbook.core.api.answers import Answer, Listing, said
 from watchbook.core.api.errors import NotFound
-from watchbook.core.api.gate import staff
+from watchbook.core.api.gate import is_staff_call, members, staff
 from watchbook.core.jobs import actions, board
 from watchbook.core.jobs.models import JobRun
 
 router = Router(auth=staff)
 
 
-class JobOut(Schema):
+class JobOut(Answer):
+    """Something that is done by itself or on demand."""
+
     name: str
     title: str
     queue: str
-    schedule: str | None
-    last_run: str | None
+    schedule: str | None = said("In words; null when it is run on demand only.")
+    last_run: datetime | None = said("When the last run began.")
     last_outcome: str | None
-    next_run: str | None
+    next_run: datetime | None
     is_paused: bool
 
 
-class JobList(Schema):
-    items: list[JobOut]
-    next: str | None = None
+class JobList(Listing[JobOut]):
+    """Every job, in one page."""
 
 
-class RunOut(Schema):
+class RunError(Answer):
+    """Why a run failed, or waits."""
+
+    code: str
+    message: str
+
+
+class RunOut(Answer):
+    """One run of a job: what every endpoint answers that starts work, and what its `url` answers later."""
+
+    row = JobRun
+
     id: int
-    name: str
+    name: str = said("The job.")
+    url: str = said("Ask here how it goes; for operators, and for whoever started it.")
     queue: str
-    state: str
-    outcome: str
+    state: str = said("queued, running, done, failed or cancelled.")
+    outcome: str = said("How it ended, in a word of the job; empty before.")
     attempt: int
     max_attempts: int
-    progress: dict[str, Any]
-    error: dict[str, str] | None
+    progress: dict[str, Any] = said("What it has counted so far.")
+    error: RunError | None
     http_request_count: int
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+# What an endpoint declares that starts work; it answers `started(run)`.
+STARTED = {202: RunOut}
+
+
+def started(run: JobRun) -> Status[dict[str, Any]]:
+    """It waits in the queue. Who asks again meanwhile is given the same run, not a second one."""
+    return Status(202, run_out(run))
 
 
 @router.get("/jobs", response=JobList)
@@ -56,35 +81,22 @@ def list_jobs(request: HttpRequest) -> dict[str, Any]:
     return {"items": board.listed(clock.now()), "next": None}
 
 
-@router.post("/jobs/{name}/run", response={202: RunOut})
+@router.post("/jobs/{name}/run", response=STARTED)
 def run_job(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     """Put a run into the queue. A run that waits already is answered instead of a second one."""
     try:
-        run = actions.run_soon(name, user=request.user, request=request)
+        return started(actions.run_soon(name, user=request.user, request=request))
     except actions.NotByHand:
         raise NotFound from None
-    return Status(202, run_out(run))
 
 
-@router.get("/jobs/runs/{int:run_id}", response=RunOut)
+@router.get("/jobs/runs/{int:run_id}", auth=members, response=RunOut)
 def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
-    """One run: its state, what it counted, why it failed."""
-    return run_out(JobRun.objects.get(pk=run_id))
+    """One run: its state, what it counted, why it failed. For operators, and for whoever started it."""
+    rows = JobRun.objects.all() if is_staff_call(request) else JobRun.objects.filter(requested_by=request.user.pk)
+    return run_out(rows.get(pk=run_id))
 
 
 def run_out(run: JobRun) -> dict[str, Any]:
-    return {
-        "id": run.pk,
-        "name": run.name,
-        "queue": run.queue,
-        "state": run.state,
-        "outcome": run.outcome,
-        "attempt": run.attempt,
-        "max_attempts": run.max_attempts,
-        "progress": run.progress,
-        "error": {"code": run.error_code, "message": redact.block(run.error)} if run.error else None,
-        "http_request_count": run.http_request_count,
-        "created_at": run.created_at.isoformat(),
-        "started_at": run.started_at.isoformat() if run.started_at else None,
-        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
-    }
+    error = {"code": run.error_code, "message": redact.block(run.error)} if run.error else None
+    return RunOut.of(run, url=f"{settings.PUBLIC_URL}/api/v1/jobs/runs/{run.pk}", error=error)

@@ -179,6 +179,8 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
     for name, value in run.progress.items():
         if name in BAR and "total" in run.progress:
             continue
+        if name == "requests" and run.http_request_count:
+            continue  # what the runner counted stands at the end, once
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             shown = redact.line(value, length=200) if isinstance(value, str) else value
             yield pgettext("figure", name.replace("_", " ")), shown
@@ -187,7 +189,7 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
 
 
 def short(counted: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
-    """The first two that are not nothing."""
+    """The first two that are not nothing; the name comes first, so that one request needs no other word than two."""
     return [_spoken(what, count) for what, count in counted if count][:2]
 
 

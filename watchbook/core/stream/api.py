@@ -7,9 +7,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 
+from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.api.answers import Answer, Listing, said
+from watchbook.core.api.errors import Invalid
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.search.find import bounded
 from watchbook.core.stream.models import StreamEntry
@@ -17,22 +20,25 @@ from watchbook.core.stream.models import StreamEntry
 router = Router()
 
 
-class EntryOut(Schema):
+class EntryOut(Answer):
+    """Something that changed."""
+
+    row = StreamEntry
+
     id: int
-    source: str
-    kind: str
+    source: str = said("The system it happened in.")
+    kind: str = said("What happened.")
     title: str
     summary: str
-    url: str
-    object_kind: str
+    url: str = said("The page that shows it.")
+    object_kind: str = said("With `object_id`, what it happened to; the same words as in search and clips.")
     object_id: str
     occurred_at: datetime
-    data: dict[str, Any]
+    data: dict[str, Any] = said("Numbers and names of this kind.")
 
 
-class EntryPage(Schema):
-    items: list[EntryOut]
-    next: str | None
+class EntryPage(Listing[EntryOut]):
+    """What changed, newest first."""
 
 
 class StreamQuery(PageQuery):
@@ -47,6 +53,9 @@ class StreamQuery(PageQuery):
 @router.get("/stream", response=EntryPage)
 def list_stream(request: HttpRequest, page: Query[StreamQuery]) -> Any:
     """What changed lately in everything you may see, newest first."""
+    known = {source.slug for source in registry.sources()}
+    if page.source and page.source not in known:
+        raise Invalid(details=[{"field": "source", "message": "one of " + ", ".join(sorted(known))}])
     rows = StreamEntry.objects.visible_to(viewer_scopes(request.user))
     if page.source:
         rows = rows.filter(source=page.source)

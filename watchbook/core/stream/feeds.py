@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
@@ -62,15 +63,17 @@ def items(feed: StreamFeed) -> list[Item]:
         rows = rows.filter(source=feed.source)
     if feed.kind:
         rows = rows.filter(kind=feed.kind)
-    return items_of(rows[:ENTRIES])
+    with translation.override("zh-hans" if feed.user.language.startswith("zh") else "en"):
+        return items_of(rows[:ENTRIES])
 
 
 def items_of(entries: Sequence[StreamEntry] | Any) -> list[Item]:
+    """What happened comes before the words: an edit and a deletion of the same floor have the same title."""
     return [
         Item(
             id=stable_id(entry.source, entry.kind, entry.object_id, entry.event_key),
             title=entry.title or kinds.title_of(entry.source, entry.kind),
-            text=entry.summary,
+            text=f"{kinds.title_of(entry.source, entry.kind)}\n{entry.summary}".rstrip(),
             link=entry.url_path or "/stream/",
             updated_at=entry.occurred_at,
             categories=(entry.source, f"{entry.source}.{entry.kind}"),

@@ -6,7 +6,7 @@ without the database and without the request's session: either may be what broke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -58,6 +58,8 @@ NOT_FOUND = Fault(
     _("It may have been removed, or it belongs to somebody else. Nothing was changed."),
     _("Check the address, or search for what you expected here."),
 )
+# Whoever is not signed in has nothing to search in; the words do not depend on what there is.
+NOT_FOUND_OUTSIDE = replace(NOT_FOUND, remedy=_("Check the address, or sign in."))
 BROKEN = Fault(
     500,
     "server_error",
@@ -81,7 +83,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, NOT_FOUND)
+    user = getattr(request, "user", None)
+    is_inside = user is not None and user.is_authenticated
+    return _answer(request, NOT_FOUND if is_inside else NOT_FOUND_OUTSIDE)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

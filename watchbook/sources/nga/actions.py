@@ -74,26 +74,59 @@ def read_now(tid: int, pages: tuple[int, int] | None = None) -> JobRun:
 
 def read_soon(thread: Thread, *, request: HttpRequest | None = None) -> JobRun | None:
     """Put a topic into the queue; None when it waits there already."""
-    tid, fid = thread.source_thread_id, thread.forum.source_forum_id
-    exclusive = f"{THREAD}:{tid}@{fid}" if thread.is_mirror else f"{THREAD}:{tid}"
-    if JobRun.objects.live().filter(name=THREAD, exclusive=exclusive).exists():
-        return None
-    return _enqueue(THREAD, {"tid": tid} | ({"fid": fid} if thread.is_mirror else {}), exclusive, request)
+    return None if _reading(thread) else _read(thread, request)
+
+
+def read_run(thread: Thread, *, request: HttpRequest | None = None) -> JobRun:
+    """The run that reads the topic already or waits to, or a new one in the queue."""
+    return _reading(thread) or _read(thread, request)
+
+
+def _reading(thread: Thread) -> JobRun | None:
+    return JobRun.objects.live().filter(name=THREAD, exclusive=_alone(thread)).order_by("pk").first()
+
+
+def _read(thread: Thread, request: HttpRequest | None) -> JobRun:
+    board = {"fid": thread.forum.source_forum_id} if thread.is_mirror else {}
+    return _enqueue(THREAD, {"tid": thread.source_thread_id} | board, _alone(thread), request)
+
+
+def _alone(thread: Thread) -> str:
+    board = f"@{thread.forum.source_forum_id}" if thread.is_mirror else ""
+    return f"{THREAD}:{thread.source_thread_id}{board}"
 
 
 def crawl_soon(fid: int | None = None, *, request: HttpRequest | None = None) -> JobRun | None:
     """Put a crawl of a board, or of all, into the queue; None when one waits or runs already."""
-    return _soon(CRAWL, {} if fid is None else {"fid": fid}, request)
+    return _soon(CRAWL, _board(fid), request)
+
+
+def crawl_run(fid: int | None = None, *, request: HttpRequest | None = None) -> JobRun:
+    """The same crawl that waits or runs already, or a new one in the queue."""
+    return _at_work(CRAWL, _board(fid)) or _enqueue(CRAWL, _board(fid), exclusive_name(CRAWL), request)
 
 
 def audit_soon(*, repair: bool, request: HttpRequest | None = None) -> JobRun | None:
     return _soon(AUDIT, {"repair": repair}, request)
 
 
+def audit_run(*, repair: bool, request: HttpRequest | None = None) -> JobRun:
+    args = {"repair": repair}
+    return _at_work(AUDIT, args) or _enqueue(AUDIT, args, exclusive_name(AUDIT), request)
+
+
+def _board(fid: int | None) -> dict[str, Any]:
+    return {} if fid is None else {"fid": fid}
+
+
 def _soon(name: str, args: dict[str, Any], request: HttpRequest | None) -> JobRun | None:
-    if any(run.args == args for run in JobRun.objects.live().filter(name=name).exclude(key__startswith=f"{name}@")):
-        return None
-    return _enqueue(name, args, exclusive_name(name), request)
+    return None if _at_work(name, args) else _enqueue(name, args, exclusive_name(name), request)
+
+
+def _at_work(name: str, args: dict[str, Any]) -> JobRun | None:
+    """A run by hand with these arguments that waits or runs."""
+    by_hand = JobRun.objects.live().filter(name=name).exclude(key__startswith=f"{name}@").order_by("pk")
+    return next((run for run in by_hand if run.args == args), None)
 
 
 @transaction.atomic

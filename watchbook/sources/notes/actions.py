@@ -20,6 +20,7 @@ from watchbook.base.logs.known import remember
 from watchbook.base.text import clean_text, cut, fold
 from watchbook.core.accounts import audit
 from watchbook.core.alerts.conditions import close_alert, open_alert
+from watchbook.core.alerts.sentences import Sentence
 from watchbook.core.jobs import actions as job_actions
 from watchbook.core.jobs.models import JobRun
 from watchbook.sources.notes import fetch, reading, vault
@@ -117,7 +118,7 @@ def report(payload: Payload) -> dict[str, Any]:
         executions.alert_key(name),
         level="P1",
         source="notes",
-        title=_("The workflow %(name)s broke off") % {"name": name},
+        title=Sentence(gettext_noop("The workflow %(name)s broke off"), {"name": name}),
         message=words,
         link="/notes/executions/",
     )

@@ -100,7 +100,7 @@ def load_pool(file: Path | None, sample: bool, as_json: bool) -> None:
 def metrics(hours: int, as_json: bool) -> None:
     """What crawling found and cost, hour by hour."""
     from watchbook.sources.reddit import actions  # after Django is set up
-    from watchbook.sources.reddit.shapes import metrics_out
+    from watchbook.sources.reddit.api.shapes import metrics_out
 
     rows = [metrics_out(row) for row in actions.hours(hours)]
     head = ("metric_date", "metric_hour", "requests", "total_new_posts", "total_updated_posts", "failed_crawls", "gaps")

@@ -13,6 +13,7 @@ from watchbook.base import clock
 from watchbook.base.text import clean_text, cut
 from watchbook.base.web.address import check_url
 from watchbook.core.jobs import queue
+from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.sources.sitemaps import options
 from watchbook.sources.sitemaps.jobs.due import run_for
@@ -132,10 +133,10 @@ def retry(monitor: MonitorTask) -> None:
     resume(monitor)
 
 
-def check_now(monitor: MonitorTask) -> None:
+def check_now(monitor: MonitorTask) -> JobRun:
     if monitor.status == Status.PAUSED:
         raise WrongMonitor("status", _("The monitor is paused. Resume it first."), "paused")
-    _check_soon(monitor)
+    return _check_soon(monitor)
 
 
 def delete(monitor: MonitorTask) -> None:
@@ -176,11 +177,14 @@ def _make_active(monitor: MonitorTask) -> None:
     monitor.told_error = False
 
 
-def _check_soon(monitor: MonitorTask) -> None:
+def _check_soon(monitor: MonitorTask) -> JobRun:
     monitor.next_check_at = clock.now()
+    run = run_for(monitor)
+    run.requested_by_id = monitor.user_id
     with transaction.atomic():
         _save(monitor, "status", "error_count", "told_error", "next_check_at")
-        queue.enqueue_many([run_for(monitor)])
+        queue.enqueue_many([run])
+        return JobRun.objects.get(key=run.key)  # asked twice in one moment it is one run
 
 
 def _save(monitor: MonitorTask, *names: str) -> None:

@@ -11,6 +11,8 @@ from ninja import Query, Router, Schema
 
 from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.api import errors
+from watchbook.core.api.answers import Answer
+from watchbook.core.api.document import refuses
 from watchbook.core.api.gate import scoped, staff
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.api.shell import build_api
@@ -23,6 +25,19 @@ class Thing(Schema):
     name: str
     size: int = 0
     more: dict[str, Any] = {}
+
+
+class Named(Answer):
+    """Something with a name."""
+
+    name: str
+
+
+class OwnRefusal(Answer):
+    """How the other system refuses."""
+
+    success: bool
+    error: dict[str, str]
 
 
 @router.get("/who")
@@ -77,6 +92,11 @@ def by_id(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
     return keyset(AuditEvent.objects.all(), page, make=lambda row: row.subject)
 
 
+@router.get("/named/{extra}", response=Named, openapi_extra=refuses(409))
+def named(request: HttpRequest, extra: str) -> dict[str, str]:
+    return {"name": "x"} if extra == "no" else {"name": "x", extra: "not declared"}
+
+
 @own.get("/fail")
 def fail(request: HttpRequest) -> None:
     raise errors.Invalid(code="E1")
@@ -85,6 +105,7 @@ def fail(request: HttpRequest) -> None:
 errors.use_envelope(
     "/api/v1/own/",
     lambda status, code, message, details: {"success": False, "error": {"code": code, "status": status}},
+    OwnRefusal,
 )
 
 api = build_api()

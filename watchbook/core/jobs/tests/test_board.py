@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from django.test import Client
 
 from watchbook.base import clock
-from watchbook.base.testing.people import make_person
+from watchbook.base.testing.people import client_of, make_person
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.jobs import actions, board, cli, queue, runner, scheduler
@@ -78,6 +78,17 @@ def test_the_board_shows_what_runs_what_failed_and_what_comes(pages):
     assert "the page has &lt;b&gt;no&lt;/b&gt; title password=***" in page
     assert f"/operations/runs/{run.pk}/" in page
     assert page.count("Run now") >= 3
+
+
+def test_requests_are_named_once_and_without_a_plural(pages):
+    ended("test.work", 1, http_request_count=1)
+    run = JobRun.objects.get()
+    JobRun.objects.update(progress={"sent": 2, "requests": 1})
+    for address in ("/operations/jobs/", "/operations/jobs/test.work/"):
+        assert "sent 2, requests 1<" in pages.get(address).content.decode()
+    assert pages.get(f"/operations/runs/{run.pk}/").content.decode().count("<dt>Requests</dt>") == 1
+    in_chinese = pages.get(f"/operations/runs/{run.pk}/", headers={"Accept-Language": "zh-CN"}).content.decode()
+    assert "<dt>请求</dt><dd>1</dd>" in in_chinese
 
 
 def test_live_part_is_only_for_swaps(pages):
@@ -193,6 +204,17 @@ def test_api(client, operator):
     assert (run["name"], run["state"], run["error"]) == ("test.work", "queued", None)
     assert client.post("/api/v1/jobs/no.such/run", headers=staff).status_code == 404
     assert client.get("/api/v1/jobs/runs/999999", headers=staff).status_code == 404
+
+
+def test_a_run_is_shown_to_operators_and_to_whoever_started_it(operator, alice, bob):
+    run = queue.enqueue("test.work", requested_by_id=alice.pk)
+    path = f"/api/v1/jobs/runs/{run.pk}"
+    assert client_of(alice).get(path).json()["url"].endswith(path)
+    assert client_of(bob).get(path).status_code == 404
+    assert client_of(operator).get(path).status_code == 200
+    for scopes, status in ((["read"], 404), (["read", "staff"], 200)):
+        _token, plain = tokens.make(operator, scopes)
+        assert Client(HTTP_AUTHORIZATION=f"Bearer {plain}").get(path).status_code == status
 
 
 def command(*arguments: str) -> tuple[int, dict]:

@@ -80,7 +80,8 @@ def test_json_feed(made):
     document = json.loads(response.content)
     (item,) = document["items"]
     assert document["version"] == "https://jsonfeed.org/version/1.1"
-    assert (item["title"], item["content_text"], item["_watchbook"]["data"]) == ("an edit", "text", {"added": 3})
+    assert (item["title"], item["_watchbook"]["data"]) == ("an edit", {"added": 3})
+    assert item["content_text"] == "Floor edited\ntext"
 
 
 def test_markup_of_a_source_is_text_in_the_feed(made):

@@ -76,6 +76,15 @@ def test_unknown_address_keeps_the_menu_for_a_reader(alice):
     assert answer.status_code == 404
     assert 'class="topbar"' in answer.text
     assert "There is nothing at this address" in answer.text
+    assert "or search for what you expected here" in answer.text
+
+
+@pytest.mark.django_db
+def test_a_stranger_at_an_unknown_address_is_not_sent_to_a_search(client):
+    answer = client.get("/nothing/here/", headers={"Accept-Language": "en"})
+    assert answer.status_code == 404
+    assert "Check the address, or sign in." in answer.text
+    assert "search" not in answer.text
 
 
 @pytest.mark.django_db

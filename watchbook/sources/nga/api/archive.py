@@ -16,7 +16,15 @@ from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.cursors import BadPlace
 from watchbook.sources.nga import counting, finding
 from watchbook.sources.nga.api.router import router
-from watchbook.sources.nga.api.shapes import REVISION, fields, post_out, thread_out
+from watchbook.sources.nga.api.shapes import (
+    PostPage,
+    RevisionOut,
+    RevisionPage,
+    ThreadPage,
+    ThreadWhole,
+    post_out,
+    thread_out,
+)
 from watchbook.sources.nga.finding import COLUMNS, CREATED, LAST_REPLY, BadCursor, Wanted
 from watchbook.sources.nga.models import Post, PostRevision, ThreadTag
 from watchbook.sources.nga.models.by_reply import by_reply
@@ -51,15 +59,15 @@ class ThreadsQuery(PageQuery):
         return value
 
 
-class PostsQuery(PageQuery):
+class ThreadPostsQuery(PageQuery):
     fid: int | None = None
     author_id: int | None = None
     from_floor: int = 0
 
 
-@router.get("/threads")
+@router.get("/threads", response=ThreadPage, exclude_unset=True)
 def threads(request: HttpRequest, page: Query[ThreadsQuery]) -> dict[str, Any]:
-    """Topics, newest first by `order` (created, last_reply); with `q` those with all words, title hits first."""
+    """Threads (topics), newest first by `order` (created, last_reply); with `q` those with all words, titles first."""
     wanted = Wanted.of(page.dict())
     boards = finding.boards()
     if page.q:
@@ -102,9 +110,9 @@ def _text(parts: Any) -> str:
     return "".join(part.text for part in parts)
 
 
-@router.get("/threads/{int:tid}")
+@router.get("/threads/{int:tid}", response=ThreadWhole)
 def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, Any]:
-    """One topic with its tags, how many floors are stored and which are missing."""
+    """One thread (topic) with its tags, how many floors are stored and which are missing."""
     found = finding.thread(tid, fid)
     tags = ThreadTag.objects.filter(thread_maps__thread=found).order_by("pk")
     missing = counting.missing_numbers(found)
@@ -119,10 +127,10 @@ def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, 
     }
 
 
-@router.get("/threads/{int:tid}/posts")
-def posts(request: HttpRequest, tid: int, page: Query[PostsQuery]) -> dict[str, Any]:
-    """Floors of a topic in the order of their numbers, from `from_floor` on; `author_id` keeps one author."""
-    rows = Post.objects.filter(thread=finding.thread(tid, page.fid)).with_version_counts()
+@router.get("/threads/{int:tid}/posts", response=PostPage)
+def posts(request: HttpRequest, tid: int, page: Query[ThreadPostsQuery]) -> dict[str, Any]:
+    """Posts (floors) of a topic in the order of their numbers, from `from_floor` on; `author_id` keeps one author."""
+    rows = Post.objects.filter(thread=finding.thread(tid, page.fid)).with_version_counts().with_parents()
     if page.author_id is not None:
         rows = rows.filter(author_source_user_id=min(max(page.author_id, 0), LARGEST))
     if page.from_floor > 0:
@@ -130,9 +138,9 @@ def posts(request: HttpRequest, tid: int, page: Query[PostsQuery]) -> dict[str, 
     return keyset(rows, page, by="floor_number", make=post_out)
 
 
-@router.get("/posts/{int:post_id}/revisions")
+@router.get("/posts/{int:post_id}/revisions", response=RevisionPage)
 def revisions(request: HttpRequest, post_id: int, page: Query[PageQuery]) -> dict[str, Any]:
-    """What a floor said before, newest first; each with the reason why it was replaced."""
+    """What a post (floor) said before, newest first; each with the reason why it was replaced."""
     post = get_object_or_404(Post.objects.only("pk"), pk=min(post_id, LARGEST))
     rows = PostRevision.objects.filter(post_id=post.pk)
-    return keyset(rows, page, by="-id", make=lambda row: fields(row, REVISION))
+    return keyset(rows, page, by="-id", make=RevisionOut.of)

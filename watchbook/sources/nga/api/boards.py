@@ -10,13 +10,14 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Schema
 from ninja.responses import Status
 
+from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid
 from watchbook.core.api.gate import staff
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.sources.nga import actions
 from watchbook.sources.nga.actions import WrongForum
 from watchbook.sources.nga.api.router import router
-from watchbook.sources.nga.api.shapes import FORUM, fields
+from watchbook.sources.nga.api.shapes import ForumOut, ForumPage
 from watchbook.sources.nga.models import Forum
 
 
@@ -31,23 +32,23 @@ class ForumPatch(Schema):
     request_rate_limit_per_sec: Decimal | None = None
 
 
-@router.get("/forums")
+@router.get("/forums", response=ForumPage)
 def forums(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
-    """The boards with their page limit and pace."""
-    return keyset(Forum.objects.all(), page, by="id", make=lambda row: fields(row, FORUM))
+    """The forums (boards) with their page limit and pace."""
+    return keyset(Forum.objects.all(), page, by="id", make=ForumOut.of)
 
 
-@router.post("/forums", auth=staff, response={201: dict[str, Any]})
+@router.post("/forums", auth=staff, response={201: ForumOut}, openapi_extra=refuses(409))
 def add(request: HttpRequest, body: ForumIn) -> Status[dict[str, Any]]:
     """Archive one more board from the next run on."""
     try:
         forum = actions.add_forum(body.source_forum_id, body.forum_name, request=request)
     except WrongForum as error:
         raise _problem(error) from None
-    return Status(201, fields(forum, FORUM))
+    return Status(201, ForumOut.of(forum))
 
 
-@router.patch("/forums/{int:forum_id}", auth=staff)
+@router.patch("/forums/{int:forum_id}", auth=staff, response=ForumOut)
 def change(request: HttpRequest, forum_id: int, body: ForumPatch) -> dict[str, Any]:
     """Change what a board is called, its pages a run and its pace."""
     forum = get_object_or_404(Forum, pk=forum_id)
@@ -62,7 +63,7 @@ def change(request: HttpRequest, forum_id: int, body: ForumPatch) -> dict[str, A
         )
     except WrongForum as error:
         raise _problem(error) from None
-    return fields(forum, FORUM)
+    return ForumOut.of(forum)
 
 
 def _problem(error: WrongForum) -> Conflict | Invalid:

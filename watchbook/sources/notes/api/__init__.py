@@ -2,5 +2,6 @@
 
 from watchbook.sources.notes.api.envelope import envelope
 from watchbook.sources.notes.api.routes import router
+from watchbook.sources.notes.api.shapes import NoteRefusal as refusal
 
-__all__ = ["envelope", "router"]
+__all__ = ["envelope", "refusal", "router"]

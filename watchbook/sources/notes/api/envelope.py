@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
+from ninja import Status
 
 from watchbook.base import clock
 from watchbook.base.logs import request_id
@@ -46,8 +47,10 @@ def meta(latency_ms: int = 0, cookie_used: str | None = None) -> dict[str, Any]:
     }
 
 
-def answered(request: HttpRequest, act: Callable[[Call], tuple[int, dict[str, Any]]]) -> JsonResponse:
-    """Read the body, act, and put whatever comes of it into the envelope."""
+def answered(
+    request: HttpRequest, act: Callable[[Call], tuple[int, dict[str, Any]]]
+) -> JsonResponse | Status[dict[str, Any]]:
+    """Read the body, act, and put whatever comes of it into the envelope. Refusals are not for ninja to look at."""
     call = Call(request)
     try:
         if request.method == "POST":
@@ -57,7 +60,8 @@ def answered(request: HttpRequest, act: Callable[[Call], tuple[int, dict[str, An
         status, body = trouble.status, {"success": False, "data": None, "error": trouble.as_json()}
     code = (body.get("error") or {}).get("code", "ok")
     log.info("notes call %s %s, cookie %s", request.path.rpartition("/notes/")[2], code, call.cookie_used or "-")
-    return _response({**body, "meta": call.meta()}, status)
+    whole = {**body, "meta": call.meta()}
+    return Status(status, whole) if status < 300 else _refused(whole, status)
 
 
 def done(data: Any) -> tuple[int, dict[str, Any]]:
@@ -87,5 +91,5 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     return document
 
 
-def _response(body: dict[str, Any], status: int) -> JsonResponse:
+def _refused(body: dict[str, Any], status: int) -> JsonResponse:
     return JsonResponse(body, status=status, json_dumps_params={"ensure_ascii": False})

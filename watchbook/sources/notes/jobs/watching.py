@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Sum
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 
 from watchbook.core.alerts.conditions import close_alert, open_alert
+from watchbook.core.alerts.sentences import Sentence
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.sources.notes import fetch, vault
 from watchbook.sources.notes.models import Candidate, CandidateStatus, Cookie, CookieLease, Watched, under_limit
@@ -35,8 +36,8 @@ class Condition:
     level: str
     holds: bool
     lasts_minutes: int
-    title: str
-    message: str
+    title: Sentence
+    message: Sentence
     link: str
 
 
@@ -58,8 +59,8 @@ def _exhausted(now: datetime) -> Condition:
     is_used = bool(fetch.adapter_name()) or Cookie.objects.exists()
     return Condition(
         EXHAUSTED, "P0", is_used and active < 1, 0,
-        _("No cookie can be used"),
-        _(closed) if closed else _("All are cooling, used up for today, invalid, banned or switched off."),
+        Sentence(_("No cookie can be used")),
+        Sentence(closed or _("All are cooling, used up for today, invalid, banned or switched off.")),
         "/notes/cookies/",
     )  # fmt: skip
 
@@ -73,8 +74,8 @@ def _low_success(now: datetime) -> Condition:
     holds = bool(good + bad) and good < LOW_SUCCESS_RATE * (good + bad)
     return Condition(
         LOW_SUCCESS, "P1", holds, LOW_SUCCESS_MINUTES,
-        _("Success rate under 90 % for 10 minutes"),
-        _("%(bad)s of %(total)s reads failed.") % {"bad": bad, "total": good + bad},
+        Sentence(_("Success rate under 90 % for 10 minutes")),
+        Sentence(_("%(bad)s of %(total)s reads failed."), {"bad": bad, "total": good + bad}),
         "/notes/executions/",
     )  # fmt: skip
 
@@ -83,8 +84,8 @@ def _backlog() -> Condition:
     pending = Candidate.objects.filter(status=CandidateStatus.PENDING).count()
     return Condition(
         BACKLOG, "P2", pending > BACKLOG_CANDIDATES, BACKLOG_MINUTES,
-        _("More than 500 candidates wait for 30 minutes"),
-        _("%(n)s candidates wait.") % {"n": pending},
+        Sentence(_("More than 500 candidates wait for 30 minutes")),
+        Sentence(_("%(n)s candidates wait."), {"n": pending}),
         "/notes/",
     )  # fmt: skip
 
@@ -92,7 +93,7 @@ def _backlog() -> Condition:
 def _judge(condition: Condition, now: datetime) -> bool:
     if not condition.holds:
         Watched.objects.filter(key=condition.key).delete()
-        close_alert(condition.key, _("It is over."))
+        close_alert(condition.key, Sentence(_("It is over.")))
         return False
     watched, _made = Watched.objects.get_or_create(key=condition.key, defaults={"since": now})
     if now - watched.since < timedelta(minutes=condition.lasts_minutes):

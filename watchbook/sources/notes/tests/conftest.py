@@ -14,6 +14,7 @@ from watchbook.base.testing.people import alice, bob, charlie, matrix, operator 
 from watchbook.core.accounts import tokens
 from watchbook.core.api import pace
 from watchbook.sources.notes import actions
+from watchbook.sources.notes.api.shapes import NoteRefusal
 from watchbook.sources.notes.tests.desk import KEY
 
 
@@ -70,6 +71,8 @@ class Program:
 
     def _read(self, answer: Any) -> dict[str, Any]:
         self.status = answer.status_code
+        if self.status >= 400:  # ninja looks at the good ones
+            NoteRefusal.model_validate_json(answer.content, strict=True)
         read: dict[str, Any] = answer.json()
         return read
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import translation
 
 from watchbook.base import clock
 from watchbook.base.crypto import CannotOpen
@@ -198,6 +199,8 @@ class TestDay3:
         run_now("notes.watch")
         alert = Alert.objects.open().get()
         assert (alert.level, alert.source) == ("P0", "notes")
+        with translation.override("zh-hans"):
+            assert alert.title == "没有可用的 Cookie"
         actions.switch_cookie(name, on=True)
         run_now("notes.watch")
         assert Alert.objects.open().count() == 0

@@ -126,6 +126,13 @@ def test_lists_are_paged_and_never_show_a_cookie(n8n, platform, pool):
     assert "made-up" not in json.dumps(shown)
 
 
+def test_a_status_that_is_not_there_is_refused_and_not_an_empty_list(n8n):
+    add_candidates(1)
+    answer = n8n.get("candidates", status="colected")
+    assert (answer["success"], answer["error"]["code"]) == (False, "INVALID_INPUT")
+    assert "collected" in json.dumps(answer["error"]["details"])
+
+
 def test_an_operator_may_use_the_api_from_a_page(operator):
     client = client_of(operator, csrf=True)
     answer = client.post("/api/v1/notes/workflow/recover", "{}", content_type="application/json")

@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Max, Sum
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 
 from watchbook.core.alerts.conditions import close_alert, open_alert
+from watchbook.core.alerts.sentences import Sentence
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.sources.reddit import options, places
 from watchbook.sources.reddit.fetch import turns
@@ -24,11 +25,11 @@ WARM_SHARE = 0.9
 def monitor_api_calls(ctx: JobContext) -> Outcome:
     """Calls in the last minute, by all processes together."""
     calls, most = turns.used_lately(), options.API_THRESHOLD.value
-    title = _("Reddit is asked nearly as often as it allows")
-    message = _("%(calls)d calls in the last minute; the limit is %(limit)d.") % {
-        "calls": calls,
-        "limit": options.RATE_LIMIT.value,
-    }
+    title = Sentence(_("Reddit is asked nearly as often as it allows"))
+    message = Sentence(
+        _("%(calls)d calls in the last minute; the limit is %(limit)d."),
+        {"calls": calls, "limit": options.RATE_LIMIT.value},
+    )
     return _judge(ctx, "api_calls", calls > most, title, message, {"calls": calls, "threshold": most})
 
 
@@ -42,10 +43,13 @@ def monitor_cache_health(ctx: JobContext) -> Outcome:
         hits, reads = hits + (sums["hits"] or 0), reads + (sums["reads"] or 0)
     rate = hits / reads if reads else 1.0
     least = options.CACHE_HIT_THRESHOLD.value
-    message = _("%(hits)d of %(reads)d reads came from the cache or the hot store.") % {"hits": hits, "reads": reads}
+    title = Sentence(_("Few reads of Reddit posts hit the cache"))
+    message = Sentence(
+        _("%(hits)d of %(reads)d reads came from the cache or the hot store."), {"hits": hits, "reads": reads}
+    )
     figures = {"hits": hits, "reads": reads, "threshold": least}
     is_bad = reads >= LEAST_READS and rate < least
-    return _judge(ctx, "cache_health", is_bad, _("Few reads of Reddit posts hit the cache"), message, figures)
+    return _judge(ctx, "cache_health", is_bad, title, message, figures)
 
 
 def monitor_warmup(ctx: JobContext) -> Outcome:
@@ -58,10 +62,11 @@ def monitor_warmup(ctx: JobContext) -> Outcome:
         if ctx.now - row.created_at > timedelta(hours=row.crawl_frequency_hours)
     ]
     warm = total - active.filter(last_complete_at=None).count()
-    message = _("%(cold)d of %(total)d communities were never read.") % {"cold": len(cold), "total": total}
+    title = Sentence(_("The Reddit pool does not warm up"))
+    message = Sentence(_("%(cold)d of %(total)d communities were never read."), {"cold": len(cold), "total": total})
     figures = {"total": total, "warm": warm, "overdue": len(cold)}
     is_bad = options.is_live() and len(cold) > total * (1 - WARM_SHARE)
-    return _judge(ctx, "warmup", is_bad, _("The Reddit pool does not warm up"), message, figures)
+    return _judge(ctx, "warmup", is_bad, title, message, figures)
 
 
 def monitor_crawler_health(ctx: JobContext) -> Outcome:
@@ -72,14 +77,14 @@ def monitor_crawler_health(ctx: JobContext) -> Outcome:
     waiting = active.filter(next_due__lt=ctx.now - stale).count()
     is_bad = options.is_live() and waiting > 0 and (newest is None or ctx.now - newest > stale)
     minutes = int((ctx.now - newest) / timedelta(minutes=1)) if newest else -1
-    message = _("Nothing was read for %(minutes)d minutes; %(waiting)d communities wait.") % {
-        "minutes": minutes,
-        "waiting": waiting,
-    }
-    return _judge(ctx, "crawls", is_bad, _("Reddit is not crawled"), message, {"minutes": minutes, "waiting": waiting})
+    figures = {"minutes": minutes, "waiting": waiting}
+    message = Sentence(_("Nothing was read for %(minutes)d minutes; %(waiting)d communities wait."), figures)
+    return _judge(ctx, "crawls", is_bad, Sentence(_("Reddit is not crawled")), message, figures)
 
 
-def _judge(ctx: JobContext, name: str, is_bad: bool, title: str, message: str, figures: Mapping[str, Any]) -> Outcome:
+def _judge(
+    ctx: JobContext, name: str, is_bad: bool, title: Sentence, message: Sentence, figures: Mapping[str, Any]
+) -> Outcome:
     key = f"reddit.{name}"
     with ctx.writing():
         if is_bad:

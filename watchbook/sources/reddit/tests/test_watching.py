@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.utils import translation
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
@@ -126,6 +127,8 @@ def test_the_calls_per_minute_open_and_close_an_alert(desk, monkeypatch):
     desk.run("reddit.api_calls")
     assert open_alerts() == {"reddit.api_calls"}
     assert Alert.objects.count() == 1  # opened once
+    with translation.override("zh-hans"):
+        assert "上限为 60" in Alert.objects.get().message, "told by the worker, read in Chinese"
     monkeypatch.setenv("MONITOR_API_THRESHOLD", "55")
     desk.run("reddit.api_calls")
     assert open_alerts() == set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
@@ -13,16 +12,29 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router, Schema, Status
 
 from watchbook.base import sandbox
 from watchbook.base.store.scratch import scratch
 from watchbook.base.text import clean_text
 from watchbook.base.web.errors import WebError
+from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid
 from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.jobs.api import STARTED, started
 from watchbook.sources.sitemaps import actions
 from watchbook.sources.sitemaps.actions import WrongMonitor
+from watchbook.sources.sitemaps.api.shapes import (
+    ChangeHead,
+    ChangeOut,
+    ChangePage,
+    ListedUrls,
+    MonitorList,
+    MonitorOut,
+    SnapshotHead,
+    SnapshotPage,
+    monitor_out,
+)
 from watchbook.sources.sitemaps.finding import LONGEST_URL
 from watchbook.sources.sitemaps.jobs.looking import SiteInstead
 from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapSnapshot
@@ -55,33 +67,6 @@ class MonitorPatch(Schema):
     tell_removals: bool | None = None
 
 
-class MonitorOut(Schema):
-    id: UUID
-    name: str
-    sitemap_url: str
-    check_interval_minutes: int
-    status: str
-    health: str
-    kind: str
-    last_check_at: datetime | None
-    next_check_at: datetime
-    last_error: str | None
-    error_count: int
-    url_count: int | None
-    channel_ids: list[UUID]
-    include_patterns: list[str]
-    exclude_patterns: list[str]
-    tell_minor: bool
-    tell_removals: bool
-    created_at: datetime
-    updated_at: datetime
-
-
-class MonitorList(Schema):
-    items: list[MonitorOut]
-    next: str | None
-
-
 class ChangesQuery(PageQuery):
     type: Literal["", "initial", "no_change", "changed"] = ""
 
@@ -93,11 +78,11 @@ def monitors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
     return keyset(rows, page, by="-created_at", make=monitor_out)
 
 
-@router.post("/monitors", response={201: MonitorOut})
-def add(request: HttpRequest, body: MonitorIn) -> tuple[int, dict[str, Any]]:
+@router.post("/monitors", response={201: MonitorOut}, openapi_extra=refuses(409))
+def add(request: HttpRequest, body: MonitorIn) -> Status[dict[str, Any]]:
     """Looks at the address first: what is not a sitemap, feed or list is refused with what was found instead."""
     monitor = _try(lambda: actions.add_monitor(request.user, body.dict())[0])
-    return 201, monitor_out(monitor)
+    return Status(201, monitor_out(monitor))
 
 
 @router.get("/monitors/{uuid:monitor_id}", response=MonitorOut)
@@ -106,7 +91,7 @@ def monitor(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
     return monitor_out(own(request, monitor_id))
 
 
-@router.patch("/monitors/{uuid:monitor_id}", response=MonitorOut)
+@router.patch("/monitors/{uuid:monitor_id}", response=MonitorOut, openapi_extra=refuses(409))
 def change(request: HttpRequest, monitor_id: UUID, body: MonitorPatch) -> dict[str, Any]:
     """Change what is given. A new address is looked at first and begins a new baseline."""
     found = own(request, monitor_id)
@@ -115,14 +100,19 @@ def change(request: HttpRequest, monitor_id: UUID, body: MonitorPatch) -> dict[s
 
 
 @router.delete("/monitors/{uuid:monitor_id}", response={204: None})
-def delete(request: HttpRequest, monitor_id: UUID) -> tuple[int, None]:
+def delete(request: HttpRequest, monitor_id: UUID) -> Status[None]:
     """Delete the monitor. The same sitemap can be added again."""
     actions.delete(own(request, monitor_id))
-    return 204, None
+    return Status(204, None)
+
+
+@router.post("/monitors/{uuid:monitor_id}/check", response=STARTED, openapi_extra=refuses(409), url_name="check")
+def check(request: HttpRequest, monitor_id: UUID) -> Status[dict[str, Any]]:
+    """Put a check into the queue."""
+    return started(_try(lambda: actions.check_now(own(request, monitor_id))))
 
 
 STEPS = {
-    "check": (actions.check_now, "Check the monitor now."),
     "pause": (actions.pause, "Pause the monitor until it is resumed."),
     "resume": (actions.resume, "Make a paused monitor active and check it now."),
     "retry": (actions.retry, "Make a monitor in error active and check it now."),
@@ -130,7 +120,7 @@ STEPS = {
 
 
 def _step(name: str) -> Any:
-    """POST …/check, pause, resume, retry: does it and answers the monitor as it is then."""
+    """POST …/pause, resume, retry: does it and answers the monitor as it is then."""
     action, sentence = STEPS[name]
 
     def step(request: HttpRequest, monitor_id: UUID) -> dict[str, Any]:
@@ -146,30 +136,30 @@ for _name in STEPS:
     router.post(f"/monitors/{{uuid:monitor_id}}/{_name}", response=MonitorOut, url_name=_name)(_step(_name))
 
 
-@router.get("/monitors/{uuid:monitor_id}/changes")
+@router.get("/monitors/{uuid:monitor_id}/changes", response=ChangePage)
 def changes(request: HttpRequest, monitor_id: UUID, page: Query[ChangesQuery]) -> dict[str, Any]:
     """Newest first. `type` keeps one kind: initial, no_change or changed."""
     rows = ChangeRecord.objects.filter(monitor_task=own(request, monitor_id))
     if page.type:
         rows = rows.filter(change_type=page.type)
-    return keyset(rows.defer("changes"), page, by="-created_at", make=change_head)
+    return keyset(rows.defer("changes"), page, by="-created_at", make=ChangeHead.of)
 
 
-@router.get("/monitors/{uuid:monitor_id}/snapshots")
+@router.get("/monitors/{uuid:monitor_id}/snapshots", response=SnapshotPage)
 def snapshots(request: HttpRequest, monitor_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
     """What the sitemap listed and since when, newest first; the URLs have an endpoint of their own."""
     rows = SitemapSnapshot.objects.filter(monitor_task=own(request, monitor_id)).defer("urls")
-    return keyset(rows, page, by="-created_at", make=snapshot_head)
+    return keyset(rows, page, by="-created_at", make=SnapshotHead.of)
 
 
-@router.get("/changes/{uuid:change_id}")
+@router.get("/changes/{uuid:change_id}", response=ChangeOut)
 def one_change(request: HttpRequest, change_id: UUID) -> HttpResponse | StreamingHttpResponse:
     """The whole record with every URL, streamed however long it is."""
     record = get_object_or_404(ChangeRecord, pk=change_id, monitor_task__in=MonitorTask.objects.of(request.user))
     return streamed(change_pieces(record))
 
 
-@router.get("/snapshots/{uuid:snapshot_id}/urls")
+@router.get("/snapshots/{uuid:snapshot_id}/urls", response=ListedUrls)
 def urls(request: HttpRequest, snapshot_id: UUID, page: Query[PageQuery]) -> dict[str, Any]:
     """What the sitemap listed, in the order of its URLs; the cursor is the last URL."""
     snapshot = get_object_or_404(SitemapSnapshot, pk=snapshot_id, monitor_task__in=MonitorTask.objects.of(request.user))
@@ -199,41 +189,9 @@ def _try(step: Any) -> Any:
         raise Invalid(message, code=error.code, details=[{"field": "sitemap_url", "message": message}]) from None
 
 
-MONITOR_NAMES = (
-    "id", "name", "sitemap_url", "check_interval_minutes", "status", "health", "kind", "last_check_at",
-    "next_check_at", "last_error", "error_count", "include_patterns", "exclude_patterns", "tell_minor",
-    "tell_removals", "created_at", "updated_at",
-)  # fmt: skip
-CHANGE_NAMES = (
-    "id", "monitor_task_id", "old_snapshot_id", "new_snapshot_id", "change_type", "added_count", "removed_count",
-    "modified_count", "noisy_count", "minor_count", "rolled_off_count", "health", "notes", "created_at",
-)  # fmt: skip
-SNAPSHOT_NAMES = (
-    "id", "monitor_task_id", "url_count", "url_hash", "fetch_duration_ms", "parse_duration_ms", "is_complete",
-    "parts", "notes", "created_at",
-)  # fmt: skip
-
-
-def monitor_out(monitor: MonitorTask) -> dict[str, Any]:
-    snapshot = monitor.current_snapshot
-    return {
-        **{name: getattr(monitor, name) for name in MONITOR_NAMES},
-        "url_count": snapshot.url_count if snapshot else None,
-        "channel_ids": [channel.pk for channel in monitor.channels.all()],
-    }
-
-
-def change_head(record: ChangeRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in CHANGE_NAMES}
-
-
-def snapshot_head(snapshot: SitemapSnapshot) -> dict[str, Any]:
-    return {name: getattr(snapshot, name) for name in SNAPSHOT_NAMES}
-
-
 def change_pieces(record: ChangeRecord) -> Iterator[str]:
     """The record as JSON, with `changes` in the three lists of its seed."""
-    head = json.dumps(change_head(record), ensure_ascii=False, cls=DjangoJSONEncoder)
+    head = json.dumps(ChangeHead.of(record), ensure_ascii=False, cls=DjangoJSONEncoder)
     yield f'{head[:-1]}, "extras": {json.dumps(record.extras, ensure_ascii=False)}, "changes": {{'
     for number, kind in enumerate(("added", "removed", "modified")):
         yield f'{", " if number else ""}"{kind}": ['

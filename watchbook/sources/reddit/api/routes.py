@@ -13,7 +13,18 @@ from pydantic import Field
 from watchbook.core.api.errors import Invalid, NotFound
 from watchbook.core.api.gate import staff
 from watchbook.core.api.paging import PageQuery, keyset
-from watchbook.sources.reddit import actions, shapes
+from watchbook.sources.reddit import actions
+from watchbook.sources.reddit.api.shapes import (
+    CommunityOut,
+    CommunityPage,
+    CommunityWhole,
+    DayOut,
+    HourOut,
+    MetricsOut,
+    PostVersionList,
+    RedditPostPage,
+    post_out,
+)
 
 router = Router()
 
@@ -47,21 +58,21 @@ class CommunityPatch(Schema):
     is_active: bool | None = None
 
 
-@router.get("/communities")
+@router.get("/communities", response=CommunityPage)
 def communities(request: HttpRequest, page: Query[CommunitiesQuery]) -> dict[str, Any]:
     """By name. `state` keeps one kind: active, inactive, gap or overdue."""
     rows = actions.communities(words=page.q, tier=page.tier, state=page.state)
-    return keyset(rows, page, by="community_name", make=shapes.community_out)
+    return keyset(rows, page, by="community_name", make=CommunityOut.of)
 
 
-@router.get("/communities/{path:name}")
+@router.get("/communities/{path:name}", response=CommunityWhole)
 def community(request: HttpRequest, name: str) -> dict[str, Any]:
     """One community with its newest posts; `r/webdev` and `webdev` are the same."""
     row = _found(name)
-    return {**shapes.community_out(row), "posts": actions.newest(row.community_name)}
+    return CommunityWhole.of(row, posts=actions.newest(row.community_name))
 
 
-@router.patch("/communities/{path:name}", auth=staff)
+@router.patch("/communities/{path:name}", auth=staff, response=CommunityOut)
 def change(request: HttpRequest, name: str, body: CommunityPatch) -> dict[str, Any]:
     """Operators: the wished tier (high, medium, low), and whether it is watched at all."""
     row = _found(name)
@@ -72,17 +83,17 @@ def change(request: HttpRequest, name: str, body: CommunityPatch) -> dict[str, A
             row = actions.set_active(row.community_name, body.is_active, actor=request.user)
     except actions.WrongValue as error:
         raise Invalid(error.message, details=[{"field": error.field, "message": error.message}]) from None
-    return shapes.community_out(row)
+    return CommunityOut.of(row)
 
 
-@router.get("/posts")
+@router.get("/posts", response=RedditPostPage)
 def posts(request: HttpRequest, page: Query[PostsQuery]) -> dict[str, Any]:
     """Current texts, newest first. `state` keeps one kind: live, removed, deleted or edited."""
     wanted = actions.PostFilter(page.community, page.author, page.state, page.q, page.since, page.least_score)
-    return keyset(actions.posts(wanted), page, by="-created_at", make=shapes.post_out)
+    return keyset(actions.posts(wanted), page, by="-created_at", make=post_out)
 
 
-@router.get("/posts/{source_post_id}/versions")
+@router.get("/posts/{source_post_id}/versions", response=PostVersionList)
 def versions(request: HttpRequest, source_post_id: str) -> dict[str, Any]:
     """Every text the post had, oldest first; a text that came back is there again."""
     try:
@@ -90,17 +101,17 @@ def versions(request: HttpRequest, source_post_id: str) -> dict[str, Any]:
     except actions.Unknown:
         raise NotFound from None
     items = [asdict(one) for one in actions.versions(source_post_id)]
-    return {"post": shapes.post_out(current), "items": items, "next": None}
+    return {"post": post_out(current), "items": items, "next": None}
 
 
-@router.get("/metrics")
+@router.get("/metrics", response=MetricsOut)
 def metrics(request: HttpRequest, wanted: Query[HoursQuery]) -> dict[str, Any]:
     """The last `hours` hours that were measured, and with `days` as many days; oldest first."""
     hours = min(max(wanted.hours, 0), 24 * 60)
     days = min(max(wanted.days, 0), 1000)
     return {
-        "items": [shapes.metrics_out(row) for row in actions.hours(hours)],
-        "days": [shapes.day_out(row) for row in actions.days(days)],
+        "items": [HourOut.of(row) for row in actions.hours(hours)],
+        "days": [DayOut.of(row) for row in actions.days(days)],
         "next": None,
     }
 
