@@ -9,13 +9,12 @@ import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import TYPE_CHECKING
 
 from watchbook.base.logs.known import remember
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 NONCE_BYTES = 12
 
@@ -35,6 +34,11 @@ class KeyRing:
         return next(iter(self.masters))
 
     def cipher(self, key_id: str) -> AESGCM:
+        # Loaded here and below: most commands open no secret.
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         master = self.masters.get(key_id)
         if master is None:
             raise CannotOpen(f"key {key_id} is not here")
@@ -57,6 +61,8 @@ class Seal:
         return f"v2:{key_id}:{base64.b64encode(nonce + sealed).decode()}"
 
     def open(self, sealed: str, *, bound_to: str) -> str:
+        from cryptography.exceptions import InvalidTag
+
         try:
             version, key_id, body = sealed.split(":", 2)
             raw = base64.b64decode(body, validate=True)

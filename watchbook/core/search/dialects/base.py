@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 from django.db.models import Q
 
 from watchbook.core.search.models import SearchDocument
-from watchbook.core.search.query import Lookup
+
+if TYPE_CHECKING:
+    from watchbook.core.search.query import Lookup
 
 # How many of the newest documents are looked at before the whole index is asked. A word that stands in every second
 # document would otherwise be sorted by date in its hundred thousands to show thirty.

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from django.db import connection
 
 from watchbook.core.search.dialects.base import NEWEST, Dialect, Wanted, Window, Words, filters, ids, within
-from watchbook.core.search.query import Lookup
 from watchbook.core.search.tokens import DENSE
+
+if TYPE_CHECKING:
+    from watchbook.core.search.query import Lookup
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _DENSE = re.compile(f"[{DENSE}]")

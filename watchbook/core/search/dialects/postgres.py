@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from django.db import connection
 
@@ -18,7 +19,9 @@ from watchbook.core.search.dialects.base import (
     rows,
     within,
 )
-from watchbook.core.search.query import Lookup
+
+if TYPE_CHECKING:
+    from watchbook.core.search.query import Lookup
 
 TITLE = "¶"
 # A word found this often in so many of the newest documents stands in one of seventy: sorting all of them by date

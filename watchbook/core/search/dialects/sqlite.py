@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from django.db import connection
 
 from watchbook.core.search.dialects.base import NEWEST, PROBE, Dialect, Wanted, Window, Words, filters, ids, within
-from watchbook.core.search.query import Lookup
+
+if TYPE_CHECKING:
+    from watchbook.core.search.query import Lookup
 
 # In front of the tokens of a title. Not ASCII, so the ascii tokenizer takes it for a letter; no token begins with it.
 TITLE = "¶"

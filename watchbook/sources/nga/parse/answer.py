@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from watchbook.sources.nga.parse import listing, listing_html, topic, topic_html, values
-from watchbook.sources.nga.parse.bbcode.addresses import SITE
+from watchbook.sources.nga.parse import listing, listing_html, topic_html, values
 from watchbook.sources.nga.parse.decode import decode
 from watchbook.sources.nga.parse.entities import lines
 from watchbook.sources.nga.parse.errors import LayoutChanged, Refused
 from watchbook.sources.nga.parse.markup import Markup
 from watchbook.sources.nga.parse.notes import Notes
 from watchbook.sources.nga.parse.payload import is_json, read_payload
-from watchbook.sources.nga.parse.records import ListPage, TopicPage
+from watchbook.sources.nga.parse.records import SITE, ListPage, TopicPage
 
 _CODE = re.compile(r"<!--\s{0,9}msgcodestart\s{0,9}-->\s{0,99}(\d{1,9})")
 _MESSAGE = re.compile(r"<!--\s{0,9}msginfostart\s{0,9}-->(.{0,4000}?)<!--\s{0,9}msginfoend", re.DOTALL)
@@ -55,17 +55,24 @@ def _from_json(text: str, notes: Notes, *, page: int, site: str, keeps_spelling:
             return ListPage(0, "", (), 0, 1, notes=notes.listed())
         raise
     if "__R" in data or "tid" in values.mapping(data.get("__T")):
-        return topic.topic_page(data, notes, site=site)
+        return _topic_page(data, notes, site)
     return listing.list_page(data, notes, page=page)
 
 
 def _from_html(text: str, notes: Notes, *, page: int, site: str) -> ListPage | TopicPage:
     markup = Markup.read(text)
     if any(True for _ in markup.calls(topic_html.PROC, topic_html.DEFAULTS)):
-        return topic.topic_page(topic_html.topic_data(markup, notes), notes, site=site)
+        return _topic_page(topic_html.topic_data(markup, notes), notes, site)
     if any(True for _ in markup.calls(listing_html.ADD)):
         return listing.list_page(listing_html.list_data(markup, notes), notes, page=page)
     raise _refusal(text, markup)
+
+
+def _topic_page(data: dict[str, Any], notes: Notes, site: str) -> TopicPage:
+    # Brings the renderer and the HTML cleaner, which a list does not need.
+    from watchbook.sources.nga.parse.topic import topic_page
+
+    return topic_page(data, notes, site=site)
 
 
 def _refusal(text: str, markup: Markup) -> Refused | LayoutChanged:

@@ -12,6 +12,7 @@ from watchbook.sources.nga.parse.notes import INCOMPLETE, Note
 from watchbook.sources.nga.parse.titles import prefixes
 
 TOPICS_PER_PAGE = 35
+SITE = "https://bbs.nga.cn"
 FLOORS_PER_PAGE = 20
 
 

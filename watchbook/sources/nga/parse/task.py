@@ -7,9 +7,8 @@ from typing import Any
 
 from watchbook.sources.nga.parse import errors
 from watchbook.sources.nga.parse.answer import read_answer
-from watchbook.sources.nga.parse.bbcode.addresses import SITE
 from watchbook.sources.nga.parse.packing import packed
-from watchbook.sources.nga.parse.records import ListPage
+from watchbook.sources.nga.parse.records import SITE, ListPage
 
 
 def read_answer_task(argument: dict[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from watchbook.sources.nga.parse import bits, hanging, values
 from watchbook.sources.nga.parse.authors import Authors, author_of_row
-from watchbook.sources.nga.parse.bbcode.addresses import SITE, Addresses
+from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.parse.errors import LayoutChanged
 from watchbook.sources.nga.parse.floors import FloorReader, is_stub, stub
 from watchbook.sources.nga.parse.notes import Notes
-from watchbook.sources.nga.parse.records import FLOORS_PER_PAGE, FloorRecord, StubRecord, TopicPage
+from watchbook.sources.nga.parse.records import FLOORS_PER_PAGE, SITE, FloorRecord, StubRecord, TopicPage
 
 
 def topic_page(data: dict[str, Any], notes: Notes, *, site: str = SITE) -> TopicPage:

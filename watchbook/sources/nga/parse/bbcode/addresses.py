@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-SITE = "https://bbs.nga.cn"
+from watchbook.sources.nga.parse.records import SITE
+
 ATTACHMENTS = "img.nga.cn/attachments"
 
 _BASE = re.compile(r"[A-Za-z0-9.-]{1,200}(?::\d{1,5})?(?:/[\w./-]{0,200})?", re.ASCII)

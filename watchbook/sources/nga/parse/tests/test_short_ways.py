@@ -7,10 +7,10 @@ import re
 
 from watchbook.sources.nga.parse import Unreadable
 from watchbook.sources.nga.parse.answer import _from_json
-from watchbook.sources.nga.parse.bbcode.addresses import SITE
 from watchbook.sources.nga.parse.decode import decode
 from watchbook.sources.nga.parse.notes import Notes
 from watchbook.sources.nga.parse.payload import is_json
+from watchbook.sources.nga.parse.records import SITE
 from watchbook.sources.nga.parse.tests.fuzzing import seeds
 from watchbook.sources.nga.parse.values import SpellingLost
 
