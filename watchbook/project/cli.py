@@ -6,6 +6,7 @@ Django's own commands (`migrate`, `shell`, ...).
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -127,7 +128,11 @@ def _prepare() -> None:
     if sys.argv[1:] != ["--version"]:
         import django
 
+        # What is loaded now stays for good. Looking through it for garbage takes a fifth of the start.
+        gc.disable()
         django.setup()
+        gc.freeze()
+        gc.enable()
 
 
 def _end(message: str, debug: bool) -> None:

@@ -67,7 +67,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "django_htmx",
-    "csp",
     "watchbook.base.store",
     "watchbook.base.web",
     "watchbook.core.accounts",

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from django.db import connection
 
 from watchbook.core.search.dialects.base import Dialect, Place, Wanted, Words
-from watchbook.core.search.dialects.mariadb import MariaDB
-from watchbook.core.search.dialects.postgres import PostgreSQL
-from watchbook.core.search.dialects.sqlite import SQLite
 
 __all__ = ["Dialect", "Place", "Wanted", "Words", "dialect"]
 
-_DIALECTS: dict[str, Dialect] = {"sqlite": SQLite(), "postgresql": PostgreSQL(), "mysql": MariaDB()}
-
 
 def dialect() -> Dialect:
-    return _DIALECTS[connection.vendor]
+    return _dialect_of(connection.vendor)
+
+
+@cache
+def _dialect_of(vendor: str) -> Dialect:
+    # Each has words of its own to prepare; a process speaks one.
+    if vendor == "postgresql":
+        from watchbook.core.search.dialects.postgres import PostgreSQL
+
+        return PostgreSQL()
+    if vendor == "mysql":
+        from watchbook.core.search.dialects.mariadb import MariaDB
+
+        return MariaDB()
+    from watchbook.core.search.dialects.sqlite import SQLite
+
+    return SQLite()
