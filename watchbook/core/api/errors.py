@@ -14,7 +14,7 @@ Problem                       the caller can do something about it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, JsonResponse
@@ -101,6 +101,14 @@ class Invalid(Problem):
     @classmethod
     def default_message(cls) -> str:
         return _("Some values are not right.")
+
+
+def must_be_known(field: str, value: str, known: Iterable[str]) -> None:
+    """A word of a filter that nobody uses is a slip, and an empty list would hide it."""
+    words = sorted(known)
+    if value and value not in words:
+        raise Invalid(details=[{"field": field, "message": "one of " + ", ".join(words)}])
+
 
 
 class Locked(Problem):

@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
+from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.api.answers import Answer, Listing, said
-from watchbook.core.api.errors import Invalid
+from watchbook.core.api.errors import Invalid, must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search import query as queries
@@ -93,6 +94,9 @@ class SavedPage(Listing[SavedOut]):
 @router.get("/search", response=HitPage)
 def search(request: HttpRequest, asked: Query[SearchQuery]) -> Any:
     """Everything you may see that holds all the words; title hits first, then newest."""
+    known = {kind.name for source in registry.sources() for kind in source.search_kinds}
+    for kind in asked.kind:
+        must_be_known("kind", kind, known)
     try:
         page = find(
             queries.read(asked.q),

@@ -12,9 +12,10 @@ from ninja import Query, Router
 from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.api.answers import Answer, Listing, said
-from watchbook.core.api.errors import Invalid
+from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.search.find import bounded
+from watchbook.core.stream import kinds
 from watchbook.core.stream.models import StreamEntry
 
 router = Router()
@@ -53,9 +54,9 @@ class StreamQuery(PageQuery):
 @router.get("/stream", response=EntryPage)
 def list_stream(request: HttpRequest, page: Query[StreamQuery]) -> Any:
     """What changed lately in everything you may see, newest first."""
-    known = {source.slug for source in registry.sources()}
-    if page.source and page.source not in known:
-        raise Invalid(details=[{"field": "source", "message": "one of " + ", ".join(sorted(known))}])
+    must_be_known("source", page.source, (source.slug for source in registry.sources()))
+    told = {kind for source, kind in kinds.titles() if page.source in ("", source)}
+    must_be_known("kind", page.kind, told)
     rows = StreamEntry.objects.visible_to(viewer_scopes(request.user))
     if page.source:
         rows = rows.filter(source=page.source)

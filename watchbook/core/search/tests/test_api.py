@@ -112,3 +112,9 @@ def test_a_saved_search_is_its_owners_alone(call, bob):
     assert stranger.get("/api/v1/saved-searches").json()["items"] == []
     assert stranger.delete(f"/api/v1/saved-searches/{made['id']}").status_code in {403, 404}
     assert SavedSearch.objects.count() == 1
+
+
+def test_a_kind_that_nobody_has_is_a_slip(call):
+    refused = call("GET", "/search", q="harbour", kind="bogus")
+    assert refused.status_code == 422
+    assert refused.json()["error"]["details"][0]["field"] == "kind"

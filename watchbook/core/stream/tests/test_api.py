@@ -30,6 +30,8 @@ def test_a_system_that_is_not_there_is_refused_and_not_an_empty_list(alice):
     (detail,) = answer.json()["error"]["details"]
     assert detail["field"] == "source"
     assert "forum" in detail["message"]
+    answer = client_of(alice).get("/api/v1/stream", {"source": "forum", "kind": "bogus"})
+    assert [detail["field"] for detail in answer.json()["error"]["details"]] == ["kind"]
 
 
 def test_an_entry_has_a_whole_address_and_its_facts(alice):

@@ -11,7 +11,7 @@ from ninja import Query, Router
 
 from watchbook.core.api.answers import Answer
 from watchbook.core.api.document import refuses
-from watchbook.core.api.errors import Invalid
+from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.sources.notes import actions
 from watchbook.sources.notes import reading as read
@@ -178,9 +178,8 @@ def _list(request: HttpRequest, page: dict[str, Any]) -> Any:
 @router.get("/candidates", auth=reading, response=shapes.CandidateList)
 def candidates(request: HttpRequest, page: Query[PageQuery], status: str = "") -> Any:
     """Candidates, newest first; `status` chooses."""
+    must_be_known("status", status, CandidateStatus.values)
     rows = Candidate.objects.all()
-    if status and status not in CandidateStatus.values:
-        raise Invalid(details=[{"field": "status", "message": "one of " + ", ".join(CandidateStatus.values)}])
     if status:
         rows = rows.filter(status=status)
     return _list(request, keyset(rows, page, by="-id", make=shapes.CandidateOut.of))

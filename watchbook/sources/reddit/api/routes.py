@@ -49,8 +49,8 @@ class PostsQuery(PageQuery):
 
 
 class HoursQuery(Schema):
-    hours: int = 48
-    days: int = 0
+    hours: int = Field(default=48, ge=0, le=24 * 60)
+    days: int = Field(default=0, ge=0, le=1000)
 
 
 class CommunityPatch(Schema):
@@ -107,11 +107,9 @@ def versions(request: HttpRequest, source_post_id: str) -> dict[str, Any]:
 @router.get("/metrics", response=MetricsOut)
 def metrics(request: HttpRequest, wanted: Query[HoursQuery]) -> dict[str, Any]:
     """The last `hours` hours that were measured, and with `days` as many days; oldest first."""
-    hours = min(max(wanted.hours, 0), 24 * 60)
-    days = min(max(wanted.days, 0), 1000)
     return {
-        "items": [HourOut.of(row) for row in actions.hours(hours)],
-        "days": [DayOut.of(row) for row in actions.days(days)],
+        "items": [HourOut.of(row) for row in actions.hours(wanted.hours)],
+        "days": [DayOut.of(row) for row in actions.days(wanted.days)],
         "next": None,
     }
 

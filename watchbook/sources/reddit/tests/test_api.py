@@ -62,6 +62,7 @@ def test_posts_and_versions(filled, alice, signed_in):
 def test_metrics(filled, alice, signed_in):
     items = get(signed_in(alice), "/metrics").json()["items"]
     assert sum(item["total_new_posts"] for item in items) == 4
+    assert get(signed_in(alice), "/metrics?hours=-1").status_code == 422
 
 
 def test_only_operators_change_a_community(filled, alice, operator, signed_in):
