@@ -75,7 +75,8 @@ class Desk:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        process = subprocess.Popen([sys.executable, "-m", "watchbook", "up"], env=self.env)
+        # Without its greeting: the demo says the address itself, with the password, once there is something to see.
+        process = subprocess.Popen([sys.executable, "-m", "watchbook", "up"], env=self.env, stdout=subprocess.DEVNULL)
         try:
             self._wait(process)
             yield process

@@ -26,10 +26,12 @@ LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa")
 SENTENCES = {
     "too_long": gettext_noop("The address is too long."),
     "bad_character": gettext_noop("The address contains a space, a backslash or an invisible character."),
-    "bad_scheme": gettext_noop("The address must begin with http:// or https://."),
+    "bad_scheme": gettext_noop(
+        "Only http and https addresses are allowed: the address must begin with http:// or https://."
+    ),
     "userinfo": gettext_noop("The address must not contain a user name or password."),
     "bad_host": gettext_noop("The address has no valid host name."),
-    "bad_port": gettext_noop("This port is not allowed."),
+    "bad_port": gettext_noop("This port is not allowed. Allowed are 80, 443 and those that the operator has added."),
     "private_address": gettext_noop("The address leads into a private network."),
     "own_address": gettext_noop("The address leads back to this installation."),
 }

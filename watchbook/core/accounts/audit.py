@@ -52,6 +52,12 @@ OWN_TITLES: dict[str, str | Promise] = {
     "token.revoked": _("Token revoked"),
 }
 
+# What somebody looks through who wonders whether another person uses the account. Feeds have tokens, too.
+SAFETY = (
+    "account.signed_up", "account.verified", "email.changed", "login.ok", "logout", "mfa.codes", "mfa.failed",
+    "mfa.off", "mfa.on", "password.changed", "password.reset", "sessions.ended", "token.made", "token.revoked",
+)  # fmt: skip
+
 
 def titles() -> dict[str, str | Promise]:
     """The words for every event: the house's own, and what the systems declare."""

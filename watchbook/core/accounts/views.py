@@ -35,7 +35,8 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("account")
     if request.method == "POST":
         person.refresh_from_db()  # a refused choice must not colour the page
-    events = AuditEvent.objects.filter(actor_id=person.pk).order_by("-id")[:EVENTS_ON_THE_ACCOUNT_PAGE]
+    own = AuditEvent.objects.filter(actor_id=person.pk, event__in=audit.SAFETY)
+    events = own.order_by("-id")[:EVENTS_ON_THE_ACCOUNT_PAGE]
     return render(request, "accounts/account.html", {"form": form, "events": _titled(events, audit.titles())})
 
 

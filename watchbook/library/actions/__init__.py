@@ -63,7 +63,7 @@ from watchbook.library.actions.places import (
     set_release_channel,
     set_space_member,
 )
-from watchbook.library.actions.transfer import clip, export_space, import_file, see_clip, system_name
+from watchbook.library.actions.transfer import clip, clips_folder, export_space, import_file, see_clip, system_name
 from watchbook.library.actions.trash import bulk_trash, empty_trash, list_trash, purge_page, restore_page, trash_page
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "cancel_migration",
     "check_workspace",
     "clip",
+    "clips_folder",
     "compare_versions",
     "create_page",
     "create_space",

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -74,12 +76,12 @@ def system_name(slug: str) -> str:
 def clip(user: Any, *, kind: str, object_id: str, space_id: UUID, parent_page_id: UUID | None = None) -> Page:
     """An item of any system becomes a page that says where it is from. For writers.
 
-    At the top level, where files may not stand, a folder called Clips is made around it.
+    At the top level, where files may not stand, it goes into the folder Clips, which is made when it is missing.
     """
     space = access.space_for(user, space_id, WRITER)
     found = see_clip(user, kind, object_id)
     with writing(space.pk):
-        place = place_at(space, parent_page_id or _clips_folder(space.pk))
+        place = place_at(space, parent_page_id or clips_folder(space.pk))
         record = PageRecord(cut(found.title, 500) or kind, NodeType.FILE, _content(found), None)
         page = add_all(place, [record], user, wrap_title=_("Clips"), reason="clipped")[-1]
         PageOrigin.objects.create(
@@ -89,9 +91,13 @@ def clip(user: Any, *, kind: str, object_id: str, space_id: UUID, parent_page_id
     return page
 
 
-def _clips_folder(space_id: UUID) -> UUID | None:
-    """The folder that an earlier clip to the top level made."""
-    folders = Page.objects.below(space_id, None).folders().filter(title=_("Clips"))
+def clips_folder(space_id: UUID) -> UUID | None:
+    """The folder that an earlier clip to the top level made, in whichever language: a team has one."""
+    names = set()
+    for code, _language in settings.LANGUAGES:
+        with translation.override(code):
+            names.add(_("Clips"))
+    folders = Page.objects.below(space_id, None).folders().filter(title__in=names)
     return folders.in_order().values_list("pk", flat=True).first()
 
 

@@ -27,6 +27,7 @@ class TestFile:
         script = {"headers": {"Accept": "application/json"}}
         first = client.post(url("save", file.pk), {"title": "Tides", "content": "<p>One</p>", "version": 1}, **script)
         assert first.json()["version"] == 2
+        assert [f"?new={n}" in first.json()["history"] for n in (1, 2, 3)] == [True, True, False]
         late = client.post(url("save", file.pk), {"title": "Tides", "content": "<p>Two</p>", "version": 1}, **script)
         assert (late.status_code, late.json()["error"]["code"]) == (409, "version_conflict")
         assert Page.objects.get(pk=file.pk).content == "<p>One</p>"
@@ -87,6 +88,23 @@ class TestFile:
         assert Page.objects.get(pk=file.pk).content == "<p>High water at noon</p>"
         assert PageVersion.objects.filter(page=file).count() == 3
         assert client.get(url("history", file.pk, old="9", new="99")).status_code == 404
+
+    def test_a_single_version_has_nothing_to_be_compared_with(self, desk, tree):
+        client = client_of(desk.wanda)
+        alone = client.get(url("history", tree[1].pk)).text
+        assert "Version 1" in alone
+        assert 'type="radio"' not in alone
+        assert "Compare" not in alone
+        actions.save_page(desk.wanda, tree[1].pk, version=1, content="<p>Low water at noon</p>")
+        both = client.get(url("history", tree[1].pk)).text
+        assert both.count('type="radio"') == 4
+        assert "Compare" in both
+
+    def test_the_way_names_the_workspace_once(self, desk, tree):
+        client = client_of(desk.rene)
+        for name, pk in (("space", desk.space.pk), ("page", tree[0].pk), ("page", tree[1].pk), ("history", tree[1].pk)):
+            crumbs = client.get(url(name, pk)).text.partition('<nav class="crumbs"')[2].partition("</nav>")[0]
+            assert crumbs.count(url("workspace", desk.workspace.pk)) == 1, name
 
     def test_moves_by_drag_answer_with_the_way_back(self, desk, tree):
         folder, file = tree
@@ -168,3 +186,17 @@ class TestInAndOut:
         assert "Clipped from" in answer.text
         assert Page.objects.get(title="High water").parent_page_id == tree[0].pk
         assert client.get(url("clip", kind="nothing", id="1")).status_code == 404
+
+    def test_the_folder_of_clips_is_offered_once(self, desk, tree, clips):
+        client = client_of(desk.wanda)
+        asked = {"kind": "library_test", "id": "1"}
+        before = client.get(url("clip", **asked)).text
+        assert "made when it is missing" in before
+        client.post(url("clip"), {**asked, "space": desk.space.pk, "parent": "top"})
+        folder = Page.objects.get(title="Clips")
+        after = client.get(url("clip", **asked))
+        assert "made when it is missing" not in after.text
+        assert [target.title for target in after.context["targets"]].count("Clips") == 1
+        assert after.context["targets"][0].value == str(folder.pk), "ahead of older folders"
+        (chosen,) = [part for part in after.text.split("<input")[1:] if " checked" in part.partition(">")[0]]
+        assert str(folder.pk) in chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import translation
 
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.search.find import find
@@ -148,7 +149,18 @@ def test_a_clip_says_where_it_is_from(desk, clips):
     assert [crumb.title for crumb in actions.breadcrumb(desk.rene, made.pk)] == ["Clips", "High water"]
     again = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
     assert again.parent_page_id == made.parent_page_id, "the next one goes into the same folder"
+    with translation.override("zh-hans"):
+        theirs = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
+    assert theirs.parent_page_id == made.parent_page_id, "in whichever language its reader works"
     origin = PageOrigin.objects.get(page=made)
     assert (origin.source, origin.kind, origin.object_id, origin.version) == ("tides", "library_test", "1", "7")
     with pytest.raises(NotFound):
         actions.clip(desk.wanda, kind="library_test", object_id="2", space_id=desk.space.pk)
+
+
+def test_a_folder_of_clips_with_a_chinese_name_is_known_to_everybody(desk, clips):
+    with translation.override("zh-hans"):
+        made = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
+    assert actions.breadcrumb(desk.rene, made.pk)[0].title == "摘录"
+    again = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
+    assert again.parent_page_id == made.parent_page_id

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -56,11 +57,16 @@ def _file(request: HttpRequest, found: Page) -> dict[str, Any]:
         "word_count": words_in(found.content),
         "rows": rows_of(inside.items),
         "next": inside.next,
-        "versions": actions.list_versions(reader(request), found.pk)[:RAIL],
+        **_history(request, found),
         "origin": origin,
         "system": actions.system_name(origin.source) if origin else "",
         "is_favourite": found.favourites.filter(user=reader(request)).exists(),
     }
+
+
+def _history(request: HttpRequest, found: Page) -> dict[str, Any]:
+    """The newest versions, beside the text."""
+    return {"page": found, "versions": actions.list_versions(reader(request), found.pk)[:RAIL]}
 
 
 @require_POST
@@ -84,6 +90,8 @@ def save(request: HttpRequest, page_id: UUID) -> HttpResponse:
             "version": saved.version,
             "saved": _("Saved %(time)s") % {"time": moment_text(saved.updated_at, "time")},
             "words": words_in(saved.content),
+            # Not only the new one: what was saved by itself is joined, so an older row may be gone.
+            "history": render_to_string("library/_versions.html", _history(request, saved), request),
         }
     )
 

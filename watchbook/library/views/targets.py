@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Case, Exists, OuterRef, Q, When
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -55,7 +55,10 @@ def targets(request: HttpRequest, space_id: UUID) -> HttpResponse:
     return render(request, name, context)
 
 
-def targets_in(space: Space, moved: Sequence[Page], *, words: str = "", below: UUID | None = None) -> list[Target]:
+def targets_in(
+    space: Space, moved: Sequence[Page], *, words: str = "", below: UUID | None = None, first: UUID | None = None
+) -> list[Target]:
+    """Folders in their order; `first` is ahead of them, so that it is among those that are shown."""
     rows = Page.objects.live().filter(space=space)
     if words:
         # Not icontains: where titles are compared byte by byte it tells A from a.
@@ -66,7 +69,8 @@ def targets_in(space: Space, moved: Sequence[Page], *, words: str = "", below: U
             rows = rows.folders()
     else:
         rows = rows.filter(parent_page_id=below).folders()
-    found = _with_folders(rows.with_type()).order_by("sort_key", "id").defer("content")[:MOST]
+    order = ("sort_key", "id") if first is None else (Case(When(pk=first, then=0), default=1), "sort_key", "id")
+    found = _with_folders(rows.with_type()).order_by(*order).defer("content")[:MOST]
     return [_target(page, moved) for page in found]
 
 

@@ -85,10 +85,11 @@ def clip(request: HttpRequest) -> HttpResponse:
         return done(request, page_path(made.pk), _("Filed in the library."))
     spaces = writable(user)
     chosen = _chosen(request, spaces)
+    clips = actions.clips_folder(chosen.pk) if chosen else None
     context = {
         "item": item, "kind": kind, "object_id": object_id, "spaces": spaces, "space": chosen,
-        "targets": targets_in(chosen, ()) if chosen else [], "known": _known(user, kind, object_id),
-        "system": actions.system_name(item.source),
+        "targets": targets_in(chosen, (), first=clips) if chosen else [], "clips": str(clips or ""),
+        "known": _known(user, kind, object_id), "system": actions.system_name(item.source),
     }  # fmt: skip
     return render(request, "library/clip.html", context)
 

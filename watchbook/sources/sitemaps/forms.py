@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -20,6 +21,8 @@ from watchbook.sources.sitemaps.models import MonitorTask
 # Days that every database and every zone can hold the end of.
 EARLIEST, LATEST = date(1970, 1, 2), date(2199, 12, 30)
 INTERVALS = (15, 30, 60, 120, 240, 360, 720, 1440)
+# `mailto:` or `javascript:`, but neither `localhost:8000` nor `www.example.com:8000`.
+OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:(?!\d)")
 VALUES = (
     "name", "sitemap_url", "check_interval_minutes", "include_patterns", "exclude_patterns", "tell_removals",
     "tell_minor",
@@ -83,9 +86,9 @@ class MonitorForm(forms.Form):
         ]
 
     def clean_sitemap_url(self) -> str:
-        """People write addresses without their scheme."""
+        """People write addresses without their scheme; another scheme is left for the gate to refuse."""
         text: str = self.cleaned_data["sitemap_url"].strip()
-        return text if "://" in text or not text else f"https://{text}"
+        return text if "://" in text or OTHER_SCHEME.match(text) or not text else f"https://{text}"
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()

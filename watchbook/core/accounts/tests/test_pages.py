@@ -11,7 +11,7 @@ from django.core import mail
 from django.test import Client
 
 from watchbook.base.testing.people import PASSWORD, client_of
-from watchbook.core.accounts import access, actions
+from watchbook.core.accounts import access, actions, audit
 from watchbook.core.accounts.models import ApiToken, AuditEvent, User
 from watchbook.core.accounts.tokens import make
 
@@ -157,3 +157,17 @@ def test_what_people_may_see(alice: User, operator: User) -> None:
     assert "staff" in access.viewer_scopes(operator)
     alice.is_active = False
     assert access.viewer_scopes(alice) == []
+
+
+def test_the_account_page_lists_what_concerns_its_safety(alice: User, bob: User) -> None:
+    audit.record("login.ok", actor=bob)
+    audit.record("password.changed", actor=alice)
+    for _ in range(30):
+        audit.record("job.started", actor=alice, subject="tides.read")
+    audit.record("token.made", actor=alice)
+    shown = client_of(alice).get("/account/").context["events"]
+    assert [event.event for event in shown] == ["token.made", "password.changed"]
+
+
+def test_what_is_about_safety_is_an_event_with_words() -> None:
+    assert set(audit.SAFETY) <= audit.OWN_TITLES.keys()

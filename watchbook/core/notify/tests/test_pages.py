@@ -32,6 +32,7 @@ def test_a_new_webhook_shows_its_secret_once(desk, alice, hooks):
     channel = NotificationChannel.objects.get(user=alice)
     (secret,) = config.read(channel)["secrets"]
     assert secret in page.content.decode()
+    assert 'data-copy="secret"' in page.content.decode()
     assert "no-store" in page["Cache-Control"]
     assert channel.digest == "hourly"
     assert config.read(channel)["headers"] == {"X-Room": "7"}

@@ -142,7 +142,8 @@ def test_the_address_is_shown_once_and_works(alice):
     assert "With the filter of the page" in client.get("/stream/feeds/", {"source": "forum"}).content.decode()
     made = client.post("/stream/feeds/", {"name": "Reader", "source": "forum"})
     address = made.context["addresses"][0]
-    assert address in made.content.decode()
+    assert f'id="1-address">{address}<' in made.content.decode()
+    assert 'data-copy="1-address"' in made.content.decode()
     assert titles(read(address.removeprefix("http://127.0.0.1:8000"))) == ["an edit"]
     token = address.split("/feeds/")[1].split("/")[0]
     assert token not in client.get("/stream/feeds/").content.decode()

@@ -112,6 +112,7 @@
       form.elements.version.value = told.version;
       for (const place of document.querySelectorAll("[data-version-shown]")) place.textContent = told.version;
       for (const place of document.querySelectorAll("[data-words-shown]")) place.textContent = told.words;
+      for (const place of document.querySelectorAll("[data-history]")) place.innerHTML = told.history;
       notSaved.hidden = true;
       if (isAsked) save();
       else if (isDirty) later(IDLE);

@@ -1,4 +1,4 @@
-// Around the pages of a space: dialogs that are filled when they open, selecting rows, copying an address.
+// Around the pages of a space: dialogs that are filled when they open, selecting rows.
 "use strict";
 
 (() => {
@@ -67,13 +67,6 @@
     }
     const opener = event.target.closest("[data-below]");
     if (opener) { event.preventDefault(); toggle(opener); }
-    const copier = event.target.closest("[data-copy]");
-    if (copier) {
-      const field = document.getElementById(copier.dataset.copy);
-      field.select();
-      const told = () => { copier.textContent = copier.dataset.done; };
-      navigator.clipboard ? navigator.clipboard.writeText(field.value).then(told, () => {}) : document.execCommand("copy") && told();
-    }
     for (const menu of all("details.menu-box[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
   document.addEventListener("keydown", (event) => {

@@ -205,9 +205,8 @@ class TestBoards:
 class TestFeeds:
     def address(self, client, name, *args):
         page = post(client, name, *args).content.decode()
-        return (
-            page.partition('<code class="mono url">')[2].partition("</code>")[0].partition("://")[2].partition("/")[2]
-        )
+        assert 'data-copy="address"' in page
+        return page.partition(' id="address">')[2].partition("</code>")[0].partition("://")[2].partition("/")[2]
 
     def entries(self, path):
         answer = Client().get(f"/{path}")

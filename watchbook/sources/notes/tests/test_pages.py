@@ -365,17 +365,16 @@ class TestAlerts:
     def test_each_of_the_three_is_open_or_closed(self, chief, platform):
         def shown():
             return [
-                (str(watch.condition.level), watch.alert is not None)
-                for watch in get(chief, "alerts").context["watches"]
+                (str(watch.condition.level), str(watch.badge.text)) for watch in get(chief, "alerts").context["watches"]
             ]
 
-        assert shown() == [("P0", False), ("P1", False), ("P2", False)]
+        assert shown() == [("P0", "Holds, not long enough"), ("P1", "Never open"), ("P2", "Never open")]
         run_now("notes.watch")
-        assert shown() == [("P0", True), ("P1", False), ("P2", False)]
+        assert shown() == [("P0", "Open"), ("P1", "Never open"), ("P2", "Never open")]
         actions.add_cookie("one", "web_session=made-up-12345")
         run_now("notes.watch")
         answer = get(chief, "alerts")
-        assert shown() == [("P0", False), ("P1", False), ("P2", False)]
+        assert shown() == [("P0", "Closed"), ("P1", "Never open"), ("P2", "Never open")]
         assert [alert.key for alert in answer.context["page"]] == ["notes:cookies_exhausted"]
         assert Alert.objects.get().closed_at
 

@@ -19,6 +19,7 @@ from watchbook.sources.notes.views.head import head
 
 OPEN = Badge(pgettext_lazy("alert", "Open"), "bad", "s-bad")
 LASTING = Badge(pgettext_lazy("alert", "Holds, not long enough"), "warn", "s-hold")
+NEVER = Badge(pgettext_lazy("alert", "Never open"), "ok", "s-ok")
 CLOSED = Badge(pgettext_lazy("alert", "Closed"), "ok", "s-ok")
 PER_PAGE = 20
 MOST_OPEN = 100
@@ -31,12 +32,15 @@ class Watch:
     condition: Condition
     alert: Alert | None
     since: datetime | None
+    was_open: bool
 
     @property
     def badge(self) -> Badge:
         if self.alert is not None:
             return OPEN
-        return LASTING if self.condition.holds else CLOSED
+        if self.condition.holds:
+            return LASTING
+        return CLOSED if self.was_open else NEVER
 
 
 @require_GET
@@ -46,12 +50,14 @@ def alerts(request: HttpRequest) -> HttpResponse:
     by_key = {alert.key: alert for alert in open_}
     found = conditions(shown["now"])
     since = dict(Watched.objects.values_list("key", "since"))
-    page = keyset(Alert.objects.past().filter(source=SOURCE), request.GET, by="opened_at", size=PER_PAGE)
+    past = Alert.objects.past().filter(source=SOURCE)
+    was_open = set(past.filter(key__in=[one.key for one in found]).values_list("key", flat=True).distinct())
+    page = keyset(past, request.GET, by="opened_at", size=PER_PAGE)
     # An alert keeps the words it was told with; those of a known condition are said in the reader's language.
     titles = {one.key: one.title for one in found}
     context = {
         **shown,
-        "watches": [Watch(one, by_key.get(one.key), since.get(one.key)) for one in found],
+        "watches": [Watch(one, by_key.get(one.key), since.get(one.key), one.key in was_open) for one in found],
         "is_open": OPEN,
         "others": [alert for alert in open_ if alert.key not in {one.key for one in found}],
         "page": page,

@@ -66,7 +66,10 @@ class TestAdding:
         ("address", "words"),
         [
             ("http://10.1.2.3/sitemap.xml", "private network"),
-            ("ftp://www.example.com/", "must begin with http"),
+            ("ftp://www.example.com/", "Only http and https addresses are allowed"),
+            ("javascript:alert(1)", "Only http and https addresses are allowed"),
+            ("www.example.com:8080/sitemap.xml", "Allowed are 80, 443"),
+            ("localhost:8080", "Allowed are 80, 443"),
             ("https://user:pw@www.example.com/", "user name or password"),
             ("", "required"),
         ],

@@ -29,7 +29,8 @@ def monitor(alice):
 
 def make_address(person, monitor):
     page = browser(person).post(reverse("sitemaps:own_feed", args=[monitor.pk])).text
-    return re.search(r"<code[^>]*>https?://[^/]+(/sitemaps/feeds/[^<]+)</code>", page)[1]
+    assert 'data-copy="address"' in page
+    return re.search(r"<code[^>]* id=\"address\">https?://[^/]+(/sitemaps/feeds/[^<]+)</code>", page)[1]
 
 
 def test_the_feed_lists_the_changes_newest_first(monitor, alice):

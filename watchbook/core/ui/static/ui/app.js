@@ -1,4 +1,4 @@
-// Comfort only: every page works without it. Keys, dialogs, toasts, the theme at once, failures of htmx in the page.
+// Comfort only: every page works without it. Keys, dialogs, toasts, copying, the theme at once, failures of htmx in the page.
 "use strict";
 
 (() => {
@@ -20,6 +20,25 @@
     if (event.target.matches("dialog")) event.target.close();
     for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
+
+  // data-copy="id" copies a field or an element. Without https a browser has no clipboard; then what is selected is copied.
+  const copy = async (button) => {
+    const source = document.getElementById(button.dataset.copy);
+    source.select ? source.select() : getSelection().selectAllChildren(source);
+    const words = source.value ?? source.textContent.trim();
+    const isCopied = await navigator.clipboard?.writeText(words).then(() => true, () => false);
+    if (isCopied || document.execCommand("copy")) button.textContent = button.dataset.done;
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+  });
+
+  // On a narrow screen the tab that one is on may be beyond the edge.
+  for (const bar of all(".tabs")) {
+    const [whole, here] = [bar, bar.querySelector("[aria-current]")].map((node) => node?.getBoundingClientRect());
+    if (here) bar.scrollLeft += here.left + here.width / 2 - whole.left - whole.width / 2;
+  }
 
   // Keys. Letters never act while somebody types, and never together with Ctrl, Alt or Meta.
   const ITEMS = ".log-item, .rows > li, .hits > li, .floor, .table tbody tr, .pin, .diff-list > li";
