@@ -110,7 +110,6 @@ def must_be_known(field: str, value: str, known: Iterable[str]) -> None:
         raise Invalid(details=[{"field": field, "message": "one of " + ", ".join(words)}])
 
 
-
 class Locked(Problem):
     status, code = 423, "wrong_release_channel"
 
