@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from http.client import responses
+from http import HTTPStatus
 from typing import Any
 
 from ninja.openapi.schema import OpenAPISchema
@@ -49,7 +49,7 @@ def _add_refusals(facts: dict[str, Any], shape: dict[str, Any]) -> None:
     good = {status: answer for status, answer in facts["responses"].items() if status < 400}
     declared = set(facts["responses"]) - set(good)
     refusals = {
-        status: {"description": responses[status], "content": {"application/json": {"schema": shape}}}
+        status: {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": shape}}}
         for status in sorted(declared | _usual(facts, declared))
     }
     facts["responses"] = good | refusals
