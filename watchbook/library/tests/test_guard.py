@@ -26,8 +26,8 @@ ELSEWHERE = ("search_documents", "stream_entries", "audit_events")
 READING = {
     "breadcrumb", "check_workspace", "clips_folder", "compare_versions", "export_space", "find_person",
     "last_reconciliation", "list_children", "list_favourites", "list_items", "list_migrations", "list_shares",
-    "list_trash", "list_versions", "member_person", "open_migration", "open_page", "open_share", "open_trashed", "open_version", "plan_migration",
-    "see_clip", "system_name", "version_before",
+    "list_trash", "list_versions", "member_person", "open_migration", "open_page", "open_share",
+    "open_trashed", "open_version", "plan_migration", "see_clip", "system_name", "version_before",
 }  # fmt: skip
 
 
