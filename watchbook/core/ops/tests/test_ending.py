@@ -60,7 +60,10 @@ def test_the_next_process_takes_up_what_was_handed_back(start, tmp_path):
     second = start("patient")
     second.wait_for("ready at")
     until(running(tmp_path, 1))
-    assert rows(tmp_path, "SELECT fence, attempt FROM job_runs") == [(2, 1)]
+    ((fence, attempt),) = rows(tmp_path, "SELECT fence, attempt FROM job_runs")
+    # A thread that was about to look when the process was told to end may have taken it and handed it back, too.
+    assert fence >= 2
+    assert attempt == 1
 
 
 def test_a_celery_worker_told_to_end_leaves_nothing_leased(start, tmp_path):
