@@ -58,7 +58,8 @@ class Embedded:
         try:
             close_old_connections()
             liveness.say(name, "worker")
-            run = queue.claim_next(registry.QUEUES, name)
+            # Saying so may have waited for the database: what others hand back at the end is not for us.
+            run = None if self.stopping.is_set() else queue.claim_next(registry.QUEUES, name)
             if run is None:
                 return False
             runner.execute(run)
