@@ -71,7 +71,7 @@ STARTED = {202: RunOut}
 
 
 def started(run: JobRun) -> Status[dict[str, Any]]:
-    """It waits in the queue. Who asks again meanwhile is given the same run, not a second one."""
+    """It waits in the queue; its `url` tells how it goes."""
     return Status(202, run_out(run))
 
 
