@@ -21,7 +21,6 @@ def up() -> None:
 
     address = check_settings()
     with locks.living_here():
-        _refuse_newer_database()
         try:
             done = migrating.migrate_if_needed()
         except locks.Held:
@@ -38,20 +37,8 @@ def web() -> None:
 
     address = check_settings()
     with locks.living_here():
-        _refuse_newer_database()
-        if migrating.waiting():
-            raise Failure("The database is not up to date. Run: watchbook migrate")
+        migrating.must_be_done()
         _serve(address)
-
-
-def _refuse_newer_database() -> None:
-    from watchbook.core.ops import migrating  # start-up of the smaller commands stays light
-
-    newer = migrating.unknown()
-    if newer:
-        raise Failure(
-            f"The database was made by a newer version ({newer[0]}). Install that version, or restore a backup."
-        )
 
 
 def _serve(address: Bind) -> None:

@@ -6,6 +6,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from watchbook.base.terminal import Failure
 from watchbook.core.ops import locks
 
 
@@ -26,11 +27,29 @@ def unknown() -> list[str]:
 
 
 def migrate_if_needed() -> int:
-    """Apply what waits; gives how many. Two processes at once: one does it, the other then finds nothing."""
-    if not waiting():
-        return 0
+    """Apply what waits; gives how many. Two processes at once: one does it, the other then finds nothing.
+
+    Looking waits for the lock too: whoever opens a new SQLite file while another turns it to WAL is told "locked" at
+    once, without the usual patience.
+    """
     with locks.one_migrates():
+        _refuse_newer()
         names = waiting()
         if names:
             call_command("migrate", interactive=False, verbosity=0)
     return len(names)
+
+
+def must_be_done() -> None:
+    """For processes that leave the schema to others."""
+    _refuse_newer()
+    if waiting():
+        raise Failure("The database is not up to date. Run: watchbook migrate")
+
+
+def _refuse_newer() -> None:
+    newer = unknown()
+    if newer:
+        raise Failure(
+            f"The database was made by a newer version ({newer[0]}). Install that version, or restore a backup."
+        )

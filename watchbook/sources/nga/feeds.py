@@ -92,8 +92,10 @@ def subject_of(kind: str, number: str) -> Subject | None:
     if kind == "board":
         forum = Forum.objects.filter(source_forum_id=int(found[1])).first()
         return Subject(forum=forum) if forum else None
+    if kind != "topic":
+        return None
     fid = int(found[2]) if found[2] else None
-    thread = Thread.objects.numbered(int(found[1]), fid).with_mirrors().first() if kind == "topic" else None
+    thread = Thread.objects.numbered(int(found[1]), fid).with_mirrors().select_related("forum").first()
     return Subject(thread=thread) if thread else None
 
 

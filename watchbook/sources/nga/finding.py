@@ -140,8 +140,8 @@ def thread(tid: int, fid: object = None) -> Thread:
     number = _whole(fid)
     if isinstance(fid, int) and number is None:
         raise Http404  # no board has such a number
-    rows = Thread.objects.numbered(min(tid, LARGEST_ID), number).with_mirrors().select_related("reading_state")
-    found = rows.first()
+    rows = Thread.objects.numbered(min(tid, LARGEST_ID), number).with_mirrors()
+    found = rows.select_related("forum", "reading_state").first()
     if found is None:
         raise Http404
     return found
@@ -149,8 +149,8 @@ def thread(tid: int, fid: object = None) -> Thread:
 
 def topics_of(wanted: Wanted, forums: Sequence[Forum]) -> ThreadQuerySet:
     """The filtered topics of the boards that are meant. Naming one board lets its indexes serve both orders."""
-    ids = [forum.pk for forum in forums if wanted.fid is None or forum.source_forum_id == wanted.fid]
-    rows = Thread.objects.filter(forum_id=ids[0]) if len(ids) == 1 else Thread.objects.filter(forum_id__in=ids)
+    meant = [forum for forum in forums if wanted.fid is None or forum.source_forum_id == wanted.fid]
+    rows = meant[0].threads.all() if len(meant) == 1 else Thread.objects.filter(forum__in=meant)
     return wanted.narrow(rows).with_mirrors()
 
 

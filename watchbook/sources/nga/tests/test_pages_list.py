@@ -27,6 +27,7 @@ from watchbook.sources.nga.tests.desk import (
     make_run,
     make_thread,
 )
+from watchbook.sources.nga.tests.plans import plan_of
 
 pytestmark = pytest.mark.django_db
 
@@ -250,6 +251,18 @@ class TestCost:
         with CaptureQueriesContext(connection) as queries:
             assert reader.get(deep).status_code == 200
         assert len(queries) == many["topics"]
+
+    @pytest.mark.parametrize("order", ["created", "last_reply"])
+    def test_a_list_is_read_in_its_order_and_never_sorted(self, reader, order):
+        for number in range(60):
+            make_thread(number)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE" if connection.vendor == "sqlite" else "SELECT 1")  # a planner that knows sizes
+        with CaptureQueriesContext(connection) as queries:
+            get(reader, "topics", order=order)
+        lists = [one["sql"] for one in queries if "is_mirror" in one["sql"]]
+        assert lists
+        assert not [step for one in lists for step in plan_of(one) if "SCAN" in step or "ORDER BY" in step]
 
     def pages(self):
         return {"topics": {}, "search": {"q": "灯塔"}}

@@ -18,8 +18,8 @@ NATURE = Nature(
 
 
 @pytest.mark.django_db
-def test_nothing_is_missed_below_the_ceiling_and_every_loss_above_it_is_said(monkeypatch):
-    logging.getLogger("watchbook.web").setLevel(logging.WARNING)
+def test_nothing_is_missed_below_the_ceiling_and_every_loss_above_it_is_said(monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "watchbook.web")  # thousands of requests
     with RedditSite(slim=True) as site:
         site.rate_budget = 10**9
         site.mishaps = Mishaps(throttle=101, wall=37, wall_200=29, fail=13, repeat=7, vanish=11, empty=41)
