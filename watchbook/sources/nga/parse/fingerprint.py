@@ -31,6 +31,6 @@ def _of_field(text: str) -> str:
 def _normalised(source: str) -> str:
     """One spelling for entities, no-break spaces and composed characters."""
     text = unescape_whole(source).replace("\u00a0", " ")
-    if " \n" in text or "\t\n" in text:
+    if (" " in text and " \n" in text) or "\t" in text:
         text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
     return unicodedata.normalize("NFC", text).strip()

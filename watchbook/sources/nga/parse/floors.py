@@ -36,10 +36,10 @@ class FloorReader:
         given = get("attachs")
         hung = tuple(hanging.attachments(given, self.addresses)) if given else ()
         # Floor 0 repeats the title there.
-        subject = "" if is_opening else values.text(get("subject"))
+        heading = None if is_opening else get("subject")
+        subject = "" if heading in (None, "") else values.text(heading)
         poll = self.poll or hanging.poll(get("vote")) if is_opening else None
         loose = tuple(file for file in hung if file.path not in source) if hung else ()
-        length = get("content_length")
         extras = Extras(subject, loose, poll) if subject or loose or poll else NO_EXTRAS
         return FloorRecord(
             floor_number=number,
@@ -56,11 +56,6 @@ class FloorReader:
             attachments=hung,
             poll=poll,
             parent_post_id=parent,
-            reply_to_post_id=values.whole(get("reply_to")) or None,
-            votes_up=max(0, values.whole(get("score"))),
-            votes_down=max(0, values.whole(get("score_2"))),
-            content_length=None if length in (None, "") else values.whole(length),
-            client=values.text(get("from_client")),
         )
 
 

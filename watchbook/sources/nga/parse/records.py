@@ -108,11 +108,6 @@ class FloorRecord(NamedTuple):
     poll: PollRecord | None = None
     parent_post_id: int | None = None
     """For a note: the post under which it hangs."""
-    reply_to_post_id: int | None = None
-    votes_up: int = 0
-    votes_down: int = 0
-    content_length: int | None = None
-    client: str = ""
 
     @property
     def is_note(self) -> bool:

@@ -67,19 +67,8 @@ def _rows(page: Markup, procs: list[list[Any]], edits: dict[str, Any], files: di
             "subject": _TAGS.sub("", page.inner(f"postsubject{number}") or ""),
             "alterinfo": edits.get(str(number), ""),
             "attachs": files.get(str(number), ""),
-            **_figures(call),
         }
     return rows
-
-
-def _figures(call: list[Any]) -> dict[str, Any]:
-    votes = values.raw_text(call[15] if len(call) > 15 else "").split(",")
-    return {
-        "score": votes[1] if len(votes) > 2 else 0,
-        "score_2": votes[2] if len(votes) > 2 else 0,
-        "content_length": call[16] if len(call) > 16 else None,
-        "from_client": call[19] if len(call) > 19 else "",
-    }
 
 
 def _topic(page: Markup, defaults: list[Any]) -> dict[str, Any]:

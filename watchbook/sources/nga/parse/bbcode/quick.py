@@ -35,7 +35,7 @@ def quick(source: str, addresses: Addresses) -> str | None:
     first, *pieces = source.split("[")
     if len(pieces) > MOST_TAGS:
         return None
-    post = _Post(addresses)
+    post = _Post(addresses, is_bare=not ("&" in source or "<" in source or ">" in source or "#" in source))
     post.text(first)
     rest = iter(pieces)
     for piece in rest:
@@ -54,15 +54,17 @@ def quick(source: str, addresses: Addresses) -> str | None:
 class _Post:
     """What is written, and what is open. Each step says whether it could be done."""
 
-    def __init__(self, addresses: Addresses) -> None:
+    def __init__(self, addresses: Addresses, *, is_bare: bool) -> None:
         self.addresses = addresses
+        # Nothing in it that would be shown as something else.
+        self.is_bare = is_bare
         self.out: list[str] = []
         # Name and shape, and the place behind an inline tag: one around nothing is not written by the builder.
         self.stack: list[tuple[str, Shape, int]] = []
         self.is_after_block = True
 
     def text(self, source: str) -> None:
-        visible = shown(source) if source else ""
+        visible = source if self.is_bare else shown(source)
         if self.is_after_block and visible.startswith("\n"):
             visible = visible[1:]
         if visible:

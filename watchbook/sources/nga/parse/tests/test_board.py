@@ -74,7 +74,7 @@ def same(page: TopicPage) -> TopicPage:
     return replace(
         page, notes=(), declared_rows=None, is_digest=None, notes_elsewhere=(), type_bits=0, thread_created_at=None,
         author_name="", stubs=(),
-        floors=tuple(floor._replace(parent_post_id=None, reply_to_post_id=None) for floor in page.floors),
+        floors=tuple(floor._replace(parent_post_id=None) for floor in page.floors),
     )  # fmt: skip
 
 
