@@ -47,7 +47,7 @@ def test_stream_shows_the_change_and_leads_to_it(member: Visitor) -> None:
     member.go("/stream/")
     entry = member.page.locator(".log-item", has_text=NAMES["shop"]).first
     assert "Sitemap changed" in entry.inner_text()
-    entry.locator("a").click()
+    entry.locator(".log-what a").click()
     member.sees("Deliveries of this change")
 
 

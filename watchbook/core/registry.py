@@ -72,6 +72,8 @@ class Source:
     delivery_changed: str = ""
     # "module:function" (kind, id, user) -> core.stream.clip.Clip or None
     clip: str = ""
+    # kinds that can be filed beside those that search finds
+    clip_kinds: tuple[str, ...] = ()
     # "module:function" (user) -> the scopes of its own that this person may see, beside those of the house
     scopes: str = ""
     # name of the URL that the menu opens; empty = no menu entry
@@ -131,6 +133,11 @@ def jobs() -> dict[str, Job]:
             raise LookupError(f"job {job.name} names an unknown queue {job.queue}")
         found[job.name] = job
     return found
+
+
+def job_called(name: str) -> Job | None:
+    """The job of this name, or of a name under which other programs know it."""
+    return jobs().get(name) or next((job for job in jobs().values() if name in job.celery_names), None)
 
 
 def parts(module: str) -> list[tuple[Source, Any]]:

@@ -81,24 +81,31 @@ def pages_for(user: Any, page_ids: Sequence[UUID], need: SpaceRole) -> list[Page
     return [found[pk] for pk in page_ids]
 
 
-def owned_workspace(user: Any, workspace_id: UUID) -> Workspace:
-    """A workspace for its owner, also from the trash."""
+def owned_workspace(user: Any, workspace_id: UUID, *, trashed: bool = False) -> Workspace:
+    """A workspace for its owner, also from the trash; with `trashed` only from there."""
     workspace = Workspace.objects.filter(pk=workspace_id, purged_at=None).first()
     role = workspace_role(user, workspace_id) if workspace else ""
     if workspace is None or not role or (workspace.deleted_at and role != WorkspaceRole.OWNER):
         raise NotFound
     _need(role == WorkspaceRole.OWNER)
+    if trashed and not workspace.deleted_at:
+        raise NotFound
     return workspace
 
 
-def owned_space(user: Any, space_id: UUID) -> Space:
-    """A space for an owner of its workspace, also from the trash. Who may not read it does not learn of it."""
+def owned_space(user: Any, space_id: UUID, *, trashed: bool = False) -> Space:
+    """A space for an owner of its workspace, also from the trash; with `trashed` only from there.
+
+    Who may not read it does not learn of it.
+    """
     space = Space.objects.filter(pk=space_id, purged_at=None, workspace__deleted_at=None).select_related("workspace")
     found = space.first()
     role = workspace_role(user, found.workspace_id) if found else ""
     if found is None or not space_role(user, found) or (found.deleted_at and role != WorkspaceRole.OWNER):
         raise NotFound
     _need(role == WorkspaceRole.OWNER)
+    if trashed and not found.deleted_at:
+        raise NotFound
     return found
 
 

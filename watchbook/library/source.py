@@ -60,6 +60,7 @@ SOURCE = Source(
         ("library.migration_retried", "Migration tried again"),
         ("library.migration_rollback", "Migration taken back"),
         ("library.place_deleted", "Workspace or space deleted"),
+        ("library.place_purged", "Workspace or space deleted for good"),
         ("library.place_restored", "Workspace or space restored"),
         ("library.purged", "Pages removed for good"),
         ("library.shared", "Page shared by link"),

@@ -8,9 +8,10 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router
 
+from watchbook.core import registry
 from watchbook.core.alerts.models import Alert
 from watchbook.core.api.answers import Answer, Listing, said
-from watchbook.core.api.errors import Invalid
+from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
 
 router = Router()
@@ -40,7 +41,7 @@ class AlertPage(Listing[AlertOut]):
 
 
 class AlertQuery(PageQuery):
-    """`state` is open or closed; without it all are listed, newest first."""
+    """`state` is open or closed, `source` a system; without them all are listed, newest first."""
 
     state: str = ""
     source: str = ""
@@ -53,9 +54,9 @@ def alert_out(alert: Alert) -> dict[str, Any]:
 
 @router.get("/alerts", response=AlertPage)
 def list_alerts(request: HttpRequest, page: Query[AlertQuery]) -> Any:
-    """Alerts, newest first; `state` keeps those that are open or closed."""
-    if page.state not in {"", "open", "closed"}:
-        raise Invalid(details=[{"field": "state", "message": "open or closed"}])
+    """Alerts, newest first; `state` keeps those that are open or closed, `source` those of a system."""
+    must_be_known("state", page.state, ("open", "closed"))
+    must_be_known("source", page.source, (source.slug for source in registry.sources()))
     rows = Alert.objects.all()
     if page.state:
         rows = rows.filter(live_slot__isnull=page.state == "closed")

@@ -9,7 +9,8 @@ Problem                       the caller can do something about it
 ├─ TooLarge        413        send less
 ├─ Invalid         422        details say which field and why
 ├─ Locked          423        another release channel owns it
-└─ TooMany         429        wait Retry-After seconds
+├─ TooMany         429        wait Retry-After seconds
+└─ Unavailable     503        wait Retry-After seconds: the database is away, busy, or its disk is full
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # (status, code, message, details) -> the whole body; a system whose seed has its own envelope brings one.
 Envelope = Callable[[int, str, str, Any], dict[str, Any]]
+
+
+RETRY_SECONDS = 5
 
 
 class Problem(Exception):
@@ -124,6 +128,17 @@ class TooMany(Problem):
     @classmethod
     def default_message(cls) -> str:
         return _("Too many requests. Wait a moment.")
+
+
+class Unavailable(Problem):
+    status, code = 503, "unavailable"
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(headers={"Retry-After": str(RETRY_SECONDS)}, **more)
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("The database cannot do this now. Try again in a moment.")
 
 
 _own_envelopes: dict[str, Envelope] = {}

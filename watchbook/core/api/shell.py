@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
@@ -157,6 +158,8 @@ def _add_handlers(api: NinjaAPI) -> None:
         SuspiciousOperation: lambda error: errors.Invalid(str(error)),
         MultiPartParserError: lambda error: errors.Invalid(str(error)),
         HttpError: _from_http_error,
+        OperationalError: _paused,
+        InterfaceError: _paused,
         Exception: _unforeseen,
     }
     for kind, translate in handlers.items():
@@ -178,6 +181,12 @@ class _Unforeseen(errors.Problem):
 def _unforeseen(error: Exception) -> errors.Problem:
     log.error("an endpoint failed", exc_info=error)
     return _Unforeseen(details={"request_id": request_id.current()})
+
+
+def _paused(error: Exception) -> errors.Problem:
+    """Away, busy for too long, or its disk is full: a pause, which the caller can wait for."""
+    log.error("the database failed an endpoint", exc_info=error)
+    return errors.Unavailable(details={"request_id": request_id.current()})
 
 
 def _from_http_error(error: HttpError) -> errors.Problem:

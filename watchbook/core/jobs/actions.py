@@ -29,7 +29,8 @@ def exclusive_name(name: str) -> str:
 
 
 def check_by_hand(name: str) -> registry.Job:
-    job = registry.jobs().get(name)
+    """The job that a person means, by its name or by the one that Celery knows it by."""
+    job = registry.job_called(name)
     if job is None or not job.by_hand:
         raise NotByHand(name)
     return job
@@ -38,7 +39,7 @@ def check_by_hand(name: str) -> registry.Job:
 @transaction.atomic
 def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """Put one run into the queue; one that waits already is enough and is given instead."""
-    check_by_hand(name)
+    name = check_by_hand(name).name
     waiting = JobRun.objects.filter(
         name=name, state=State.QUEUED, exclusive=exclusive_name(name), due_at__lte=clock.now()
     )

@@ -25,6 +25,7 @@ class JobOut(Answer):
     """Something that is done by itself or on demand."""
 
     name: str
+    celery_names: list[str] = said("Names under which other programs send it through Celery; they work here, too.")
     title: str
     queue: str
     schedule: str | None = said("In words; null when it is run on demand only.")

@@ -110,6 +110,7 @@ def listed(now: datetime) -> list[dict[str, Any]]:
     return [
         {
             "name": line.job.name,
+            "celery_names": list(line.job.celery_names),
             "title": line.title,
             "queue": line.job.queue,
             "schedule": str(line.job.schedule) if line.job.schedule else None,

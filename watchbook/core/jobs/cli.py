@@ -51,10 +51,10 @@ def run_job(name: str, now: datetime | None, as_json: bool) -> None:
 
     with failing_as(as_json), clock.set_to(now) if now else nullcontext():
         try:
-            actions.check_by_hand(name)
-            run = runner.run_now(name, exclusive=actions.exclusive_name(name))
+            job = actions.check_by_hand(name)
+            run = runner.run_now(job.name, exclusive=actions.exclusive_name(job.name))
         except actions.NotByHand:
-            known = name in registry.jobs()
+            known = registry.job_called(name) is not None
             reason = (
                 "needs arguments and is not started by hand"
                 if known

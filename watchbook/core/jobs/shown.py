@@ -101,7 +101,7 @@ class ShownRun:
 
     @property
     def counts(self) -> list[tuple[str, str]]:
-        """The same as they stand in a line: 12 sent, and of what is a word the word alone."""
+        """The same as they stand in a line: of what is a word the word alone."""
         return [_spoken(what, count) for what, count in figures(self.run)]
 
     @property

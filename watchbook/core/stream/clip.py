@@ -47,6 +47,13 @@ def has_library() -> bool:
     return any(source.slug == LIBRARY for source in registry.sources())
 
 
+def fileable_kinds() -> frozenset[str]:
+    """What a list may offer to file without asking for each item: what systems with a clip name."""
+    clipping = [source for source in registry.sources() if source.clip]
+    found = {kind.name for source in clipping for kind in source.search_kinds}
+    return frozenset(found.union(*(source.clip_kinds for source in clipping)))
+
+
 def filing_address(kind: str, object_id: object) -> str:
     """Where the library asks in which folder to file it; empty when there is no library."""
     if not has_library():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from django.contrib import messages
@@ -16,22 +14,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from watchbook.base import clock
 from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.stream import atom, feeds, kinds
+from watchbook.core.stream import atom, feeds, kinds, lines
 from watchbook.core.stream.forms import FeedForm, FilterForm
 from watchbook.core.stream.models import StreamEntry
-from watchbook.core.ui import moments
 from watchbook.core.ui.paging import keyset
 
 PER_PAGE = 50
-
-
-@dataclass(frozen=True)
-class Line:
-    """An entry with the words and the icon of its system."""
-
-    entry: StreamEntry
-    icon: str
-    kind: str
 
 
 @require_GET
@@ -44,22 +32,12 @@ def stream(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "days": _days(page.items),
+        "days": lines.by_day(page.items),
         "sources": kinds.sources(),
         "kinds": kinds.kinds_of(source) if source else [],
         "now": clock.now(),
     }
     return render(request, "stream/stream.html", context)
-
-
-def _days(entries: list[StreamEntry]) -> list[tuple[str, list[Line]]]:
-    icons, titles = kinds.icons(), kinds.titles()
-    lines = [
-        Line(entry, icons.get(entry.source, "stream"), titles.get((entry.source, entry.kind), entry.kind))
-        for entry in entries
-    ]
-    by_day = groupby(lines, key=lambda line: moments.local(line.entry.occurred_at).date())
-    return [(moments.log_heading(day), list(group)) for day, group in by_day]
 
 
 @never_cache

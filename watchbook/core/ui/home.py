@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest
@@ -14,8 +13,8 @@ from django.utils.translation import gettext as _
 from watchbook.base import clock
 from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.accounts.redirects import is_safe
 from watchbook.core.alerts.models import Alert
+from watchbook.core.stream.lines import Day, by_day
 from watchbook.core.stream.models import StreamEntry
 from watchbook.core.ui import moments, onboarding
 from watchbook.core.ui.activity import activity
@@ -31,21 +30,6 @@ class Desk:
 
     source: registry.Source
     card: Card
-
-
-@dataclass(frozen=True)
-class Line:
-    """An entry of the stream with its system's icon; `url` is empty when it leads nowhere."""
-
-    entry: StreamEntry
-    icon: str
-    url: str
-
-
-@dataclass(frozen=True)
-class Day:
-    title: str
-    lines: tuple[Line, ...]
 
 
 def home_page(request: HttpRequest) -> dict[str, Any]:
@@ -83,10 +67,4 @@ def _card(source: registry.Source, request: HttpRequest) -> Card:
 
 def latest(scopes: Sequence[str]) -> list[Day]:
     """The newest entries that this reader may see, by the reader's days."""
-    icons = {source.slug: source.icon for source in registry.sources()}
-    rows = StreamEntry.objects.visible_to(scopes).newest_first()[:LATEST]
-    lines = [Line(row, icons.get(row.source, "stream"), row.url_path if is_safe(row.url_path) else "") for row in rows]
-    return [
-        Day(moments.log_heading(day), tuple(group))
-        for day, group in groupby(lines, key=lambda line: moments.local(line.entry.occurred_at).date())
-    ]
+    return by_day(StreamEntry.objects.visible_to(scopes).newest_first()[:LATEST])

@@ -137,6 +137,20 @@ def restore_space(user: Any, space_id: UUID) -> Space:
     return space
 
 
+def purge_workspace(user: Any, workspace_id: UUID, *, name: str) -> None:
+    """What is in the trash, for good, with all its spaces. For owners, who type its name."""
+    workspace = access.owned_workspace(user, workspace_id, trashed=True)
+    _typed(workspace, name)
+    shelving.purge(workspace, user)
+
+
+def purge_space(user: Any, space_id: UUID, *, name: str) -> None:
+    """What is in the trash, for good, with all its pages. For owners of the workspace, who type its name."""
+    space = access.owned_space(user, space_id, trashed=True)
+    _typed(space, name)
+    shelving.purge(space, user)
+
+
 def _typed(place: Workspace | Space, name: str) -> None:
     if " ".join(name.split()) != place.name:
         raise Wrong("name", _("This is not its name. Type it exactly as it is shown."))

@@ -1,4 +1,4 @@
-"""Workspaces and spaces out of use and back, and a page removed for good."""
+"""Workspaces and spaces out of use and back, and what is in the trash removed for good."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Router, Status
 
 from watchbook.library import actions
-from watchbook.library.api.places import CHANGING
+from watchbook.library.api.places import CHANGING, NameIn
 
 router = Router()
 
@@ -34,6 +34,13 @@ def restore_workspace(request: HttpRequest, workspace_id: UUID) -> Status[None]:
     return Status(204, None)
 
 
+@router.post("/workspaces/{uuid:workspace_id}/purge", response={204: None}, openapi_extra=CHANGING)
+def purge_workspace(request: HttpRequest, workspace_id: UUID, body: NameIn) -> Status[None]:
+    """What is in the trash, for good, with all its spaces; for owners. `name` is its name."""
+    actions.purge_workspace(request.user, workspace_id, name=body.name)
+    return Status(204, None)
+
+
 @router.post("/spaces/{uuid:space_id}/archive", response={204: None}, openapi_extra=CHANGING)
 def archive_space(request: HttpRequest, space_id: UUID) -> Status[None]:
     """Out of the lists and read only; for owners of the workspace."""
@@ -52,6 +59,13 @@ def unarchive_space(request: HttpRequest, space_id: UUID) -> Status[None]:
 def restore_space(request: HttpRequest, space_id: UUID) -> Status[None]:
     """Out of the trash, as it was; for owners of the workspace."""
     actions.restore_space(request.user, space_id)
+    return Status(204, None)
+
+
+@router.post("/spaces/{uuid:space_id}/purge", response={204: None}, openapi_extra=CHANGING)
+def purge_space(request: HttpRequest, space_id: UUID, body: NameIn) -> Status[None]:
+    """What is in the trash, for good, with all its pages; for owners of the workspace. `name` is its name."""
+    actions.purge_space(request.user, space_id, name=body.name)
     return Status(204, None)
 
 

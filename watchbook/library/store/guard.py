@@ -41,13 +41,16 @@ def check_channel(workspace_ids: Iterable[UUID]) -> None:
 
 
 @contextmanager
-def writing_workspace(workspace_id: UUID) -> Iterator[None]:
-    """A transaction that writes a workspace's own rows: members, flags, spaces, channel."""
+def writing_workspace(workspace_id: UUID, *, archived: bool = False) -> Iterator[None]:
+    """A transaction that writes a workspace's own rows: members, flags, spaces, channel.
+
+    With `archived` also while it is archived: for somebody who leaves, which changes nothing in it.
+    """
     with transaction.atomic():
         check_channel([workspace_id])
         # Behind the channel: whoever archives holds its row alone, so what is read here stays true.
-        state = Workspace.objects.filter(pk=workspace_id).values_list("deleted_at", "archived_at").first()
-        check_in_use([state])
+        columns = ("deleted_at",) if archived else ("deleted_at", "archived_at")
+        check_in_use([Workspace.objects.filter(pk=workspace_id).values_list(*columns).first()])
         yield
 
 

@@ -26,7 +26,7 @@ from watchbook.library.models import (
 from watchbook.library.models.places import NAME_LENGTH
 from watchbook.library.options import RELEASE_CHANNEL
 from watchbook.library.store.guard import writing_workspace
-from watchbook.library.store.lock import writing
+from watchbook.library.store.lock import take, writing
 
 
 def clean_name(name: str) -> str:
@@ -111,8 +111,8 @@ def set_workspace_member(workspace: Workspace, actor: Any, person: Any, role: st
 
 
 def remove_workspace_member(workspace: Workspace, actor: Any, person: Any) -> None:
-    """He loses the roles in its spaces with it."""
-    with writing_workspace(workspace.pk):
+    """He loses the roles in its spaces with it. Whoever goes by himself may also while it is archived."""
+    with writing_workspace(workspace.pk, archived=actor.pk == person.pk):
         _keep_an_owner(workspace, person)
         WorkspaceMember.objects.filter(workspace=workspace, user=person).delete()
         SpaceMember.objects.filter(space__workspace=workspace, user=person).delete()
@@ -141,6 +141,8 @@ def set_space_member(space: Space, actor: Any, person: Any, role: str) -> SpaceM
 
 
 def remove_space_member(space: Space, actor: Any, person: Any) -> None:
-    with writing(space.pk, structural=False):
+    """Whoever goes by himself may also while it is archived."""
+    with transaction.atomic():
+        take(space.pk, structural=False, in_use=actor.pk != person.pk)
         SpaceMember.objects.filter(space=space, user=person).delete()
         audit.record("library.space_member", actor=actor, subject=str(space.pk), person=person.pk, role="")

@@ -18,6 +18,7 @@ from watchbook.core.accounts import audit
 from watchbook.library.errors import JobConflict, NotFound, WrongChannel
 from watchbook.library.models import FolderMigrationControl, Space, Workspace, WorkspaceReleaseChannel
 from watchbook.library.options import RELEASE_CHANNEL
+from watchbook.library.store.purge import soon
 
 Shelved = Workspace | Space
 
@@ -44,6 +45,17 @@ def set_deleted(place: Shelved, user: Any, *, deleted: bool) -> None:
         place.deleted_at = clock.now() if deleted else None
         place.save(update_fields=["deleted_at"])
         _tell("place_deleted" if deleted else "place_restored", place, user)
+
+
+def purge(place: Shelved, user: Any) -> None:
+    """Out of the trash for good: nobody can bring it back, and the job takes its rows away."""
+    with _alone(place):
+        if place.deleted_at is None:
+            raise NotFound  # brought back meanwhile
+        place.purged_at = clock.now()
+        place.save(update_fields=["purged_at"])
+        _tell("place_purged", place, user)
+        soon()
 
 
 @contextmanager

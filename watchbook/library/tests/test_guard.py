@@ -144,6 +144,8 @@ def writing_actions(world) -> dict:
         "remove_space_member": lambda: actions.remove_space_member(olga, space, person=rene),
         "rename_space": lambda: actions.rename_space(olga, space, "x"),
         "rename_workspace": lambda: actions.rename_workspace(olga, ws, "x"),
+        "purge_space": lambda: actions.purge_space(olga, world.aside.deleted.pk, name="Deleted"),
+        "purge_workspace": lambda: actions.purge_workspace(olga, world.aside.gone.pk, name="Gone"),
         "restore_page": lambda: actions.restore_page(olga, world.trashed.pk),
         "restore_space": lambda: actions.restore_space(olga, world.aside.deleted.pk),
         "restore_workspace": lambda: actions.restore_workspace(olga, world.aside.gone.pk),

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from watchbook.base.testing.people import client_of
+from watchbook.core.ui.templatetags.ui import when
 from watchbook.library import actions
 from watchbook.library.models import Page, PageVersion, ShareLink
 from watchbook.library.store.sharing import digest_of
@@ -28,6 +29,8 @@ class TestFile:
         first = client.post(url("save", file.pk), {"title": "Tides", "content": "<p>One</p>", "version": 1}, **script)
         assert first.json()["version"] == 2
         assert [f"?new={n}" in first.json()["history"] for n in (1, 2, 3)] == [True, True, False]
+        assert first.json()["by"] == f"by {desk.wanda.email}"
+        assert when(Page.objects.get(pk=file.pk).updated_at, "short") in first.json()["when"]
         late = client.post(url("save", file.pk), {"title": "Tides", "content": "<p>Two</p>", "version": 1}, **script)
         assert (late.status_code, late.json()["error"]["code"]) == (409, "version_conflict")
         assert Page.objects.get(pk=file.pk).content == "<p>One</p>"

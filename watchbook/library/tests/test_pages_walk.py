@@ -61,6 +61,8 @@ def _reading(desk: Any, world: Any) -> list[Ask]:
         Ask("page", "reader", page), Ask("page_tree", "reader", page), Ask("history", "reader", page),
         Ask("share", "writer", page),
         Ask("purge", "space_admin", (world.trashed.pk,)), Ask("empty_trash", "space_admin", space),
+        Ask("purge_workspace", "trash_owner", (world.aside.gone.pk,)),
+        Ask("purge_space", "trash_owner", (world.aside.deleted.pk,)),
     ]  # fmt: skip
 
 
@@ -106,6 +108,8 @@ def _writing_places(desk: Any, world: Any) -> list[Ask]:
         Ask("archive_space", "space_owner", shelf, {"on": "1"}),
         Ask("delete_space", "space_owner", shelf, {"name": "Shelf"}),
         Ask("restore_space", "trash_owner", (world.aside.deleted.pk,), {}),
+        Ask("purge_workspace", "trash_owner", (world.aside.gone.pk,), {"name": "Gone"}),
+        Ask("purge_space", "trash_owner", (world.aside.deleted.pk,), {"name": "Deleted"}),
     ]  # fmt: skip
 
 

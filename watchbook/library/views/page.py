@@ -89,6 +89,8 @@ def save(request: HttpRequest, page_id: UUID) -> HttpResponse:
         {
             "version": saved.version,
             "saved": _("Saved %(time)s") % {"time": moment_text(saved.updated_at, "time")},
+            "when": render_to_string("library/_saved.html", {"page": saved}, request),
+            "by": _("by %(name)s") % {"name": saved.updated_by.email} if saved.updated_by else "",
             "words": words_in(saved.content),
             # Not only the new one: what was saved by itself is joined, so an older row may be gone.
             "history": render_to_string("library/_versions.html", _history(request, saved), request),

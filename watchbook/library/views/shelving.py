@@ -1,7 +1,8 @@
-"""Workspaces and spaces out of use: archive, delete, bring back, and the list of them."""
+"""Workspaces and spaces out of use: archive, delete, bring back, remove for good, and the list of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,14 +10,17 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from watchbook.library import access, actions
-from watchbook.library.models import Space, Workspace, WorkspaceMember, WorkspaceRole
+from watchbook.library.errors import Wrong
+from watchbook.library.models import Page, Space, Workspace, WorkspaceMember, WorkspaceRole
 from watchbook.library.store.purge import stays_until
-from watchbook.library.views.ways import answers, done, given, reader
+from watchbook.library.views import space, workspace
+from watchbook.library.views.ways import answers, done, given, is_script, reader
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,16 @@ class Resting:
 
     @property
     def bring_back(self) -> str:
+        return self._way("restore" if self.is_deleted else "archive")
+
+    @property
+    def purge(self) -> str:
+        """Where it is removed for good; empty while it is not in the trash."""
+        return self._way("purge") if self.is_deleted else ""
+
+    def _way(self, act: str) -> str:
         kind = "workspace" if isinstance(self.place, Workspace) else "space"
-        return reverse(f"library:{'restore' if self.is_deleted else 'archive'}_{kind}", args=[self.place.pk])
+        return reverse(f"library:{act}_{kind}", args=[self.place.pk])
 
 
 def resting_of(user: Any) -> list[Resting]:
@@ -93,14 +105,24 @@ def _words(name: str, *, archived: bool) -> str:
 @require_POST
 @answers
 def delete_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    actions.delete_workspace(reader(request), workspace_id, name=given(request, "name"))
+    try:
+        actions.delete_workspace(reader(request), workspace_id, name=given(request, "name"))
+    except Wrong as wrong:
+        if is_script(request):
+            raise
+        return workspace.shown(request, workspace_id, wrong=wrong)
     return _gone(request)
 
 
 @require_POST
 @answers
 def delete_space(request: HttpRequest, space_id: UUID) -> HttpResponse:
-    actions.delete_space(reader(request), space_id, name=given(request, "name"))
+    try:
+        actions.delete_space(reader(request), space_id, name=given(request, "name"))
+    except Wrong as wrong:
+        if is_script(request):
+            raise
+        return space.shown(request, space_id, wrong=wrong)
     return _gone(request)
 
 
@@ -123,3 +145,35 @@ def restore_space(request: HttpRequest, space_id: UUID) -> HttpResponse:
     found = actions.restore_space(reader(request), space_id)
     words = _("%(name)s is back.") % {"name": found.name}
     return done(request, reverse("library:space", args=[space_id]), words)
+
+
+@require_http_methods(["GET", "POST"])
+@answers
+def purge_workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
+    """Asks for the name, then removes it for good."""
+    found = access.owned_workspace(reader(request), workspace_id, trashed=True)
+    return _purge(request, found, actions.purge_workspace, Page.objects.filter(space__workspace=found))
+
+
+@require_http_methods(["GET", "POST"])
+@answers
+def purge_space(request: HttpRequest, space_id: UUID) -> HttpResponse:
+    """Asks for the name, then removes it for good."""
+    found = access.owned_space(reader(request), space_id, trashed=True)
+    return _purge(request, found, actions.purge_space, Page.objects.filter(space=found))
+
+
+def _purge(request: HttpRequest, found: Workspace | Space, act: Callable[..., None], pages: Any) -> HttpResponse:
+    wrong = None
+    if request.method == "POST":
+        try:
+            act(reader(request), found.pk, name=given(request, "name"))
+        except Wrong as problem:
+            if is_script(request):
+                raise
+            wrong = problem
+        else:
+            words = _("%(title)s is removed for good.") % {"title": found.name}
+            return done(request, reverse("library:shelves"), words)
+    context = {"resting": _resting(found, set()), "count": pages.count(), "wrong": wrong}
+    return render(request, "library/purge_place.html", context, status=wrong.status if wrong else 200)

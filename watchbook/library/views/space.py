@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.library import access, actions
 from watchbook.library.access import RUNS_WORKSPACE
+from watchbook.library.errors import Wrong
 from watchbook.library.models import SpaceRole
 from watchbook.library.options import TRASH_DAYS
 from watchbook.library.views.frame import frame
@@ -22,6 +23,11 @@ from watchbook.library.views.workspace import person_in
 @require_GET
 @answers
 def settings(request: HttpRequest, space_id: UUID) -> HttpResponse:
+    return shown(request, space_id)
+
+
+def shown(request: HttpRequest, space_id: UUID, *, wrong: Wrong | None = None) -> HttpResponse:
+    """The page; with what was `wrong` in the form that deletes it."""
     user = reader(request)
     space = access.space_for(user, space_id)
     members = list(space.members.select_related("user").order_by("pk"))
@@ -37,8 +43,9 @@ def settings(request: HttpRequest, space_id: UUID) -> HttpResponse:
         "others": [one for one in everybody if one.user_id not in known],
         "roles": SpaceRole.choices,
         "trash_days": TRASH_DAYS.value,
+        "wrong": wrong,
     }
-    return render(request, "library/space.html", context)
+    return render(request, "library/space.html", context, status=wrong.status if wrong else 200)
 
 
 @require_POST

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from watchbook.library import access, actions
 from watchbook.library.access import RUNS_WORKSPACE
 from watchbook.library.channels import CHANNELS
-from watchbook.library.errors import NotFound
+from watchbook.library.errors import NotFound, Wrong
 from watchbook.library.models import FOLDERS_ENABLED, KNOWN_FLAGS, SHARING_ENABLED, Workspace, WorkspaceRole
 from watchbook.library.options import RELEASE_CHANNEL, TRASH_DAYS
 from watchbook.library.store.reconcile import Check, title_of
@@ -50,6 +50,11 @@ def flag_words() -> dict[str, tuple[str, str]]:
 @require_GET
 @answers
 def workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
+    return shown(request, workspace_id)
+
+
+def shown(request: HttpRequest, workspace_id: UUID, *, wrong: Wrong | None = None) -> HttpResponse:
+    """The page; with what was `wrong` in the form that deletes it."""
     user = reader(request)
     found = access.workspace_for(user, workspace_id)
     role = access.workspace_role(user, workspace_id)
@@ -62,8 +67,9 @@ def workspace(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         "switches": [(name, *words[name], flags[name]) for name in KNOWN_FLAGS],
         "channels": CHANNELS,
         "mine": RELEASE_CHANNEL.value,
+        "wrong": wrong,
     }
-    return render(request, "library/workspace.html", context)
+    return render(request, "library/workspace.html", context, status=wrong.status if wrong else 200)
 
 
 def _head(user: Any, found: Workspace, role: str) -> dict[str, Any]:

@@ -58,4 +58,5 @@ SOURCE = Source(
     audit_kinds=(("nga.forum_added", "Board added"), ("nga.forum_changed", "Board changed")),
     card=f"{ROOM}.card:card",
     clip=f"{ROOM}.clip:clip",
+    clip_kinds=("nga_post",),
 )

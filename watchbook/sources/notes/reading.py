@@ -47,17 +47,28 @@ def read_query(payload: Payload) -> SearchQuery:
 
 
 def read_address(payload: Payload, field: str = "note_id") -> NoteAddress:
-    """`note_id` with its token, or `note_url`."""
+    """`note_id` with its token, or `note_url`; the token may also be in the address beside an id."""
     url, note_id = payload.get("note_url"), payload.get("note_id")
     token, source = payload.get("xsec_token") or "", payload.get("xsec_source") or ""
     if not all(isinstance(value, str) for value in (url or "", note_id or "", token, source)):
         raise invalid(NOT_A_NOTE, field)
     try:
         if note_id:
-            return note_address(str(note_id), str(token), str(source))
+            return note_address(str(note_id), *_tokens(str(note_id), str(url or ""), str(token), str(source)))
         return parse_note_url(str(url or "")).with_token(str(token), str(source))
     except NotANote as wrong:
         raise invalid(NOT_A_NOTE, str(wrong) if field == "note_id" else field) from None
+
+
+def _tokens(note_id: str, url: str, token: str, source: str) -> tuple[str, str]:
+    """What is said beside the id, or else in the address of the same note."""
+    if token:
+        return token, source
+    try:
+        there = parse_note_url(url)
+    except NotANote:
+        return "", source
+    return (there.xsec_token, source or there.xsec_source) if there.note_id == note_id else ("", source)
 
 
 def read_batch(payload: Payload) -> list[NoteAddress]:
@@ -120,8 +131,13 @@ def read_seconds(payload: Payload, most: float) -> float | None:
 
 
 def read_result(note_id: str, result: Any) -> NoteRecord:
-    """The note that a caller wants to have written. It went through other hands, so it is read like anything else."""
+    """The note that a caller wants to have written. It went through other hands, so it is read like anything else.
+
+    Also the whole answer of detail, or one item of a batch, if it brought a note.
+    """
     given = _mapping(result, "result")
+    if "success" in given:
+        given = _mapping(given.get("data") if given["success"] is True else None, "result")
     if str(given.get("note_id") or note_id) != note_id:
         raise invalid(BAD_RESULT, "result.note_id")
     counts, tags, media = given.get("counts") or {}, given.get("tags") or [], given.get("media") or []

@@ -115,7 +115,18 @@ def test_the_api_lists_by_state(operator):
     assert sorted(keys("")) == ["a", "b"]
     assert keys("?state=open") == ["a"]
     assert keys("?state=closed") == ["b"]
-    assert client_of().get("/api/v1/alerts?state=x", headers=headers).status_code == 422
+    for query in ("state=x", "source=x"):
+        refused = client_of().get(f"/api/v1/alerts?{query}", headers=headers)
+        assert refused.status_code == 422
+        assert refused.json()["error"]["details"][0]["field"] == query[:-2]
+
+
+def test_the_api_lists_by_system(operator):
+    open_alert("a", level="P1", **{**WORDS, "source": "notes"})
+    open_alert("b", level="P1", **{**WORDS, "source": "reddit"})
+    headers = {"Authorization": f"Bearer {tokens.make(operator, ['read'], 1)[1]}"}
+    found = client_of().get("/api/v1/alerts?source=notes", headers=headers).json()["items"]
+    assert [item["key"] for item in found] == ["a"]
 
 
 @pytest.mark.django_db(transaction=True)

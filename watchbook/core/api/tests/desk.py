@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import OperationalError
 from django.http import Http404, HttpRequest
 from django.urls import include, path
 from ninja import Query, Router, Schema
@@ -74,6 +75,7 @@ def raise_it(request: HttpRequest, what: str) -> None:
         "locked": errors.Locked(),
         "model": ValidationError({"name": ["Too long."]}),
         "bug": RuntimeError("secret-in-a-traceback"),
+        "full": OperationalError("database or disk is full: secret-in-a-path"),
     }[what]
 
 

@@ -29,7 +29,7 @@ def program(alice: User, with_token: Any) -> Client:
     [
         ("missing", 404, "not_found"), ("row", 404, "not_found"), ("conflict", 409, "version_conflict"),
         ("locked", 423, "wrong_release_channel"), ("model", 422, "invalid"), ("bug", 500, "internal"),
-        ("unforeseen-key", 500, "internal"),
+        ("unforeseen-key", 500, "internal"), ("full", 503, "unavailable"),
     ],
 )  # fmt: skip
 def test_refusal_is_an_envelope(what: str, status: int, code: str, program: Client) -> None:
@@ -37,6 +37,12 @@ def test_refusal_is_an_envelope(what: str, status: int, code: str, program: Clie
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "secret" not in answer.content.decode()
     assert "Traceback" not in answer.content.decode()
+
+
+def test_a_database_that_fails_is_a_pause(program: Client) -> None:
+    answer = program.get("/api/v1/desk/raise/full")
+    assert answer.headers["Retry-After"] == "5"
+    assert answer.json()["error"]["details"]["request_id"]
 
 
 def test_details_are_kept(program: Client) -> None:
@@ -128,16 +134,6 @@ def test_answer_that_did_not_change_is_304(program: Client) -> None:
 def test_every_answer_has_a_request_id(program: Client) -> None:
     assert program.get("/api/v1/desk/who", HTTP_X_REQUEST_ID="abc-1")["X-Request-ID"] == "abc-1"
     assert program.get("/api/nothing")["X-Request-ID"]
-
-
-def test_documentation_is_for_people_who_are_signed_in(alice: User, program: Client) -> None:
-    assert Client().get("/api/docs").status_code == 302
-    page = client_of(alice).get("/api/docs")
-    text = page.content.decode()
-    assert page.status_code == 200
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "/static/ninja/swagger-ui-bundle.js" in text
 
 
 def test_schema_is_for_sessions_and_tokens(alice: User, program: Client) -> None:

@@ -23,7 +23,7 @@ def is_wanted(_now: Any) -> bool:
 
 
 TEST_JOBS = (
-    Job("test.work", f"{__name__}:do_work", lease_seconds=60, max_attempts=3),
+    Job("test.work", f"{__name__}:do_work", lease_seconds=60, max_attempts=3, celery_names=("tasks.test.work",)),
     Job("test.hourly", f"{__name__}:do_work", schedule=every(hours=1), queue="maintenance_queue"),
     Job("test.wanted", f"{__name__}:do_work", schedule=every(hours=1), wanted=f"{__name__}:is_wanted"),
 )

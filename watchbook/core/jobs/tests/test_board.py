@@ -74,7 +74,7 @@ def test_the_board_shows_what_runs_what_failed_and_what_comes(pages):
     JobRun.objects.filter(pk=run.pk).update(progress={"done": 30, "total": 120, "gaps": 4})
     page = pages.get("/operations/jobs/").content.decode()
     assert '<progress class="bar" value="30" max="120">' in page
-    assert "<b>4</b> gaps" in page
+    assert "<span>gaps <b>4</b></span>" in page
     assert "the page has &lt;b&gt;no&lt;/b&gt; title password=***" in page
     assert f"/operations/runs/{run.pk}/" in page
     assert page.count("Run now") >= 3
@@ -202,6 +202,8 @@ def test_api(client, operator):
     assert made.status_code == 202
     run = client.get(f"/api/v1/jobs/runs/{made.json()['id']}", headers=staff).json()
     assert (run["name"], run["state"], run["error"]) == ("test.work", "queued", None)
+    again = client.post("/api/v1/jobs/tasks.test.work/run", headers=staff).json()
+    assert again["id"] == made.json()["id"], "the same job by the name that Celery knows"
     assert client.post("/api/v1/jobs/no.such/run", headers=staff).status_code == 404
     assert client.get("/api/v1/jobs/runs/999999", headers=staff).status_code == 404
 
@@ -239,6 +241,14 @@ def test_jobs_run_tells_outcome_and_progress_at_the_moment_asked_for(made_up_job
     code, data = command("run", "test.work", "--now", "2026-03-02T12:00:00")
     assert code == 0
     assert data == {"name": "test.work", "outcome": "partly", "progress": {"at": "2026-03-02T04:00:00+00:00"}}
+
+
+def test_jobs_run_knows_a_job_by_its_celery_name():
+    _code, data = command("list")
+    assert data["jobs"][0]["celery_names"] == ["tasks.test.work"]
+    code, data = command("run", "tasks.test.work")
+    assert (code, data["name"], data["outcome"]) == (0, "tasks.test.work", "done")
+    assert JobRun.objects.get().name == "test.work"
 
 
 def test_jobs_run_says_what_went_wrong(made_up_jobs):

@@ -8,7 +8,7 @@ from django.urls import get_resolver
 
 from watchbook.base.testing.people import alice, bob, charlie, matrix, operator, signed_in
 from watchbook.core import registry
-from watchbook.core.registry import Source
+from watchbook.core.registry import SearchKind, Source
 from watchbook.core.stream.record import Entry
 
 __all__ = ["alice", "bob", "charlie", "matrix", "operator", "signed_in"]
@@ -46,6 +46,7 @@ def forum() -> Source:
         "forum",
         "Forum",
         "forum",
+        search_kinds=(SearchKind("topic", "Topics"),),
         stream_kinds=(("edited", "Floor edited"), ("new", "New topic")),
         clip="watchbook.core.stream.tests.conftest:clip_of",
     )

@@ -111,6 +111,8 @@
     if (answer?.ok && told) {
       form.elements.version.value = told.version;
       for (const place of document.querySelectorAll("[data-version-shown]")) place.textContent = told.version;
+      for (const place of document.querySelectorAll("[data-saved-shown]")) place.innerHTML = told.when;
+      for (const place of document.querySelectorAll("[data-by-shown]")) { place.textContent = told.by; place.hidden = !told.by; }
       for (const place of document.querySelectorAll("[data-words-shown]")) place.textContent = told.words;
       for (const place of document.querySelectorAll("[data-history]")) place.innerHTML = told.history;
       notSaved.hidden = true;

@@ -77,14 +77,18 @@ def _row(one: Found, now: datetime) -> Candidate:
 
 
 def _sealed(one: Found) -> str:
-    return seal(one.xsec_token, bound_to=f"tbl_candidate\0{one.note_id}") if one.xsec_token else ""
+    return seal(one.xsec_token, bound_to=bound_to(one)) if one.xsec_token else ""
+
+
+def bound_to(one: Found | Candidate) -> str:
+    return f"tbl_candidate\0{one.note_id}"
 
 
 def token_of(candidate: Candidate) -> str:
     """The newest token of a note; empty when there is none or the key that sealed it is gone."""
     try:
         sealed = candidate.xsec_token
-        return open_sealed(sealed, bound_to=f"tbl_candidate\0{candidate.note_id}") if sealed else ""
+        return open_sealed(sealed, bound_to=bound_to(candidate)) if sealed else ""
     except CannotOpen:
         return ""
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
@@ -42,7 +43,9 @@ def test_keywords_are_added_once_and_listed(says):
         "keywords": [{"keyword": "灯笼", "added": True}, {"keyword": "Lantern", "added": True}]
     }
     assert says("keywords", "add", "LANTERN")["keywords"][0]["added"] is False
-    assert [row["keyword"] for row in says("keywords", "list")["keywords"]] == ["灯笼", "Lantern"]
+    listed = says("keywords", "list")["keywords"]
+    assert [row["keyword"] for row in listed] == ["灯笼", "Lantern"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\S+\+00:00", row["next_search_at"]) for row in listed), "as ISO has it"
     assert Keyword.objects.count() == 2
 
 

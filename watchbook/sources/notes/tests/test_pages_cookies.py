@@ -16,8 +16,8 @@ from watchbook.sources.notes import actions, vault
 from watchbook.sources.notes.models import Cookie, CookieLease
 from watchbook.sources.notes.rules import COUNTED
 from watchbook.sources.notes.store import breaker, pool
+from watchbook.sources.notes.tests.browsing import MOST_QUERIES, browser, get, post, said
 from watchbook.sources.notes.tests.desk import KEY, SECOND_KEY, START
-from watchbook.sources.notes.tests.test_pages import MOST_QUERIES, browser, get, post, said
 
 pytestmark = pytest.mark.django_db
 

@@ -251,3 +251,29 @@ def test_a_workflow_that_broke_off_is_an_alert_until_it_comes_to_its_end(n8n):
     assert Alert.objects.open().count() == 1
     actions.release({**held(holder()), "status": "completed"})
     assert Alert.objects.open().count() == 0
+
+
+def test_the_token_in_the_address_of_a_candidate_is_kept_for_whoever_claims_it(n8n):
+    one, other = note_id(1), note_id(2)
+    address = f"https://www.xiaohongshu.com/explore/{one}?xsec_token=AB12=&xsec_source=pc_search"
+    items = [
+        {"note_id": one, "platform": "xhs", "note_url": address, "source_keyword": "lantern"},
+        {"note_id": other, "platform": "xhs", "note_url": address, "source_keyword": "lantern"},
+    ]
+    n8n.post("workflow/candidates", {"items": items})
+    records = n8n.post("workflow/claim", held(holder()))["data"]["records"]
+    assert [(record["xsec_token"], record["xsec_source"]) for record in records] == [("AB12=", "pc_search"), ("", "")]
+    assert records[0]["note_url"] == f"https://www.xiaohongshu.com/explore/{one}", "a token is not stored in the clear"
+
+
+def test_a_refusal_is_not_written_as_an_empty_note_and_a_whole_answer_is_the_note_in_it(n8n):
+    one, _ = add_candidates(2)
+    mine = holder()
+    actions.claim(held(mine))
+    refused = {"success": False, "data": None, "error": ERROR, "meta": {}}
+    answer = n8n.post("workflow/commit", {**held(mine), "note_id": one, "result": refused})
+    assert (n8n.status, answer["error"]["code"]) == (400, "INVALID_INPUT")
+    assert not Note.objects.exists()
+    item = {"id": one, "success": True, "data": result_of(one)}
+    assert n8n.post("workflow/commit", {**held(mine), "note_id": one, "result": item})["data"]["action"] == "created"
+    assert Note.objects.get().title == "A lantern"

@@ -41,6 +41,18 @@ def test_a_failing_monitor_names_the_status_and_its_files_are_not_called_unchang
     assert "all read whole" in page(client, "parts", w.monitor.pk)
 
 
+def test_the_files_that_list_urls_and_the_index_are_told_apart(site, watch, alice):
+    site.add_many([f"/{n}" for n in range(20)], lastmod="2026-01-01")
+    site.split(2)
+    w = watch()
+    w.check()
+    client = browser(alice)
+    assert "listed by 2 files" in page(client, "monitor", w.monitor.pk)
+    assert "listed by 2 files" in page(client, "snapshot", w.monitor.current_snapshot_id)
+    files = page(client, "parts", w.monitor.pk)
+    assert '<dd>3</dd><dd class="note">1 index that lists the others, all read whole</dd>' in files
+
+
 def test_the_status_stays_when_the_sentence_is_translated():
     with translation.override("zh-hans"):
         text = error_text("The site has a problem of its own. (HTTP 503)")

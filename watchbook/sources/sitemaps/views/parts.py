@@ -60,7 +60,11 @@ def parts(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
     rows = SitemapPart.objects.filter(monitor_task=found)
     # A check that failed as a whole asked for no file but the first; the rows still say how the one before went.
     is_failing = found.health in FAILED
-    counts = rows.aggregate(total=Count("pk"), trouble=Count("pk", filter=IN_TROUBLE))
+    counts = rows.aggregate(
+        total=Count("pk"),
+        trouble=Count("pk", filter=IN_TROUBLE),
+        indexes=Count("pk", filter=Q(summary__kind=INDEX)),
+    )
     snapshot = (
         SitemapSnapshot.objects.filter(pk=found.current_snapshot_id).first() if found.current_snapshot_id else None
     )
