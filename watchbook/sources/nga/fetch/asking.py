@@ -25,6 +25,7 @@ DEADLINE_SECONDS = 40.0
 # How long a run waits for its turn at the site before it gives its worker back.
 TURN_SECONDS = 30.0
 TEMPORARY_STATUSES = frozenset({403, 408, 425, 429})
+UNKNOWN_ADDRESS = frozenset({400, 404, 405, 406, 410})
 SHORT_MESSAGE = "short-message"
 
 
@@ -91,8 +92,8 @@ def failed(answer: Answer, said: str = "") -> NgaTrouble:
     detail = " ".join(filter(None, [f"status {answer.status}", said]))
     if is_temporary(answer.status):
         return PageBusy("busy", detail, answer=answer)
-    if answer.status in {404, 410}:
-        # The site tells of a missing topic in words. This is an address that it does not know.
+    if answer.status in UNKNOWN_ADDRESS:
+        # The site tells of a missing topic in words. This is an address, or a form, that it does not know.
         return PageUnreadable("not_nga", detail, category="http", answer=answer)
     return Denied("no_right", detail, answer=answer)
 

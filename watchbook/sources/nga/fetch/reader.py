@@ -15,7 +15,7 @@ from watchbook.sources.nga.fetch.patience import TRIES, Patience, back_off
 from watchbook.sources.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
 
 Page = TypeVar("Page", ListPage, TopicPage)
-Failure = Unreadable | sandbox.TaskError | PageBusy
+Failure = Unreadable | sandbox.TaskError | PageBusy | PageUnreadable
 SLOWEST = 0.01
 
 
@@ -75,10 +75,10 @@ class BoardReader:
                     raise LayoutChanged("not_nga")
             except (Unreadable, sandbox.TaskError) as error:
                 failed[form] = error
-            except PageBusy as busy:
-                if not _may_be_the_form(busy):
+            except (PageBusy, PageUnreadable) as trouble:
+                if not _may_be_the_form(trouble):
                     raise
-                failed[form] = busy
+                failed[form] = trouble
             else:
                 # Another form of this very page could be read, so it was the form.
                 self._failed_forms.update(failed)
@@ -153,9 +153,9 @@ class BoardReader:
         self._gate.was_useful()
 
 
-def _may_be_the_form(busy: PageBusy) -> bool:
+def _may_be_the_form(trouble: PageBusy | PageUnreadable) -> bool:
     """Sites block one way of asking with such statuses, or fall ill over it; words and silence are not about it."""
-    return busy.http_error_code not in {None, 429}
+    return trouble.http_error_code not in {None, 429}
 
 
 def _trouble(failures: list[Failure]) -> PageTrouble:
@@ -164,4 +164,6 @@ def _trouble(failures: list[Failure]) -> PageTrouble:
     if busy is not None or not failures:
         return busy or PageUnreadable("broken")
     last = failures[-1]
+    if isinstance(last, PageUnreadable):
+        return last
     return PageUnreadable(detail=str(last), code=last.code, message=last.message)

@@ -11,10 +11,10 @@ from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.errors import GiveUp, Later
 from watchbook.sources.nga.errors import NgaTrouble, Paused, SiteTrouble
 from watchbook.sources.nga.fetch import BoardReader
-from watchbook.sources.nga.jobs.scan import Scan, scan_board, window_of
+from watchbook.sources.nga.jobs.scan import scan_board, window_of
 from watchbook.sources.nga.jobs.topic import TopicReader
 from watchbook.sources.nga.models import CrawlRun, Forum, Thread
-from watchbook.sources.nga.store.runs import begin_run, save_counts, skip_thread
+from watchbook.sources.nga.store.runs import begin_run, save_counts, skip_thread, skip_too_long
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ class Crawl:
         self.window = window_of(ctx.now)
         self.reader = BoardReader(requests_per_second=forum.requests_per_second)
         self.counts: Counter[str] = Counter(new_post_count=0, updated_post_count=0, failed_thread_count=0)
+        self.cuts: Counter[str] = Counter()
         self.trouble: NgaTrouble | None = None
         self.run: CrawlRun
 
@@ -70,6 +71,7 @@ class Crawl:
             self._work()
         except SiteTrouble as trouble:
             self.trouble = trouble
+        self._note_cuts()
         self.run.http_request_count = self.reader.http_request_count
         with self.ctx.writing():
             save_counts(self.run, self.ctx.now, is_finished=True)
@@ -80,12 +82,17 @@ class Crawl:
         self.run.thread_scanned_count = len(scan.tids)
         self.run.thread_change_detected_count = len(scan.changed)
         self.trouble = scan.trouble
-        self._note(scan)
+        self.counts["denied_row_count"] = scan.denied_count
+        self.cuts += scan.cuts
+        if isinstance(scan.trouble, SiteTrouble):
+            return  # what changed is owed: the next run reads it
         for thread in scan.changed.values():
             self._read_changed(thread)
         if scan.trouble is None:
             owing = Thread.objects.filter(pk__in=scan.owing).order_by("thread_created_at", "pk")
             self._read_rest(owing, in_list=True)
+            with self.ctx.writing():
+                skip_too_long(self.forum, self.ctx.now)
             older = Thread.objects.filter(forum=self.forum).unfinished()
             self._read_rest(older.exclude(pk__in=[*scan.changed, *scan.owing]), in_list=False)
 
@@ -115,14 +122,14 @@ class Crawl:
             self.counts["new_post_count"] += topic.work.new_post_count
             self.counts["updated_post_count"] += topic.work.updated_post_count
             self.counts["failed_thread_count"] += not topic.work.is_ok
+            self.cuts += topic.work.cuts
         self.ctx.report(floors=self.counts["new_post_count"], requests=self.reader.http_request_count)
         return topic.work.is_ok
 
-    def _note(self, scan: Scan) -> None:
-        self.counts["denied_row_count"] = scan.denied_count
-        self.counts["cut_text_count"] = sum(scan.cuts.values())
-        if scan.cuts:
-            log.warning("board %s: texts were cut to their columns: %s", self.forum.source_forum_id, dict(scan.cuts))
+    def _note_cuts(self) -> None:
+        self.counts["cut_text_count"] = self.cuts.total()
+        if self.cuts:
+            log.warning("board %s: texts were cut to their columns: %s", self.forum.source_forum_id, dict(self.cuts))
 
     def figures(self) -> dict[str, Any]:
         run = self.run

@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from watchbook.base.web.errors import WebError
 from watchbook.core.jobs.context import JobContext
 from watchbook.core.jobs.errors import JobTrouble
-from watchbook.sources.nga.errors import Denied, NgaTrouble, PastEnd, SiteTrouble, TopicGone
+from watchbook.sources.nga.errors import Denied, NgaTrouble, PageTrouble, PastEnd, SiteTrouble, TopicGone
 from watchbook.sources.nga.fetch import BoardReader
 from watchbook.sources.nga.jobs.crawl import BY_HAND
 from watchbook.sources.nga.jobs.scan import window_of
@@ -42,7 +42,7 @@ class Repair:
         state = ThreadReadingState.objects.filter(pk=row.thread_id).first()
         is_newest_first = bool(state and state.is_newest_first)
         total = max(row.thread.reply_count_display + 1, row.max_floor_number + 1)
-        left = set(wanted)
+        left, guesses = set(wanted), 2
         while left:
             number = page_of_floor(min(left), total, is_newest_first)
             due = {floor for floor in left if page_of_floor(floor, total, is_newest_first) == number}
@@ -57,38 +57,47 @@ class Repair:
                     raise
                 continue
             is_newest_first, total = page.is_newest_first, page.total_floors
+            if guesses and page_of_floor(min(due), total, is_newest_first) != number:
+                # Pages are counted from the other end, or have moved: these floors stand elsewhere and were not tried.
+                guesses, due = guesses - 1, set()
             shown = set(page.expected_numbers()) & left
-            left -= self._take(row, page, due | shown, number)
+            if due | shown:
+                left -= self._take(row, page, due | shown, number)
 
     def _take(self, row: ThreadFloorAuditThread, page: TopicPage, due: set[int], number: int) -> set[int]:
         """Store what the page has of the floors that are due; gives the floors that were dealt with."""
         try:
-            offered = self._offered(page, due)
+            offered, untold = self._offered(page, due)
             with self.ctx.writing():
                 result = Result(repaired=store_missing(row.thread_id, offered, due, self.ctx.now))
-                absent = due - result.repaired
+                result.failed = {floor: trouble for floor, trouble in untold.items() if floor not in result.repaired}
+                absent = due - result.repaired - result.failed.keys()
                 if page.is_whole(number):
                     result.still_missing = absent
                 else:
-                    result.failed = dict.fromkeys(absent, NOT_WHOLE)
+                    result.failed |= dict.fromkeys(absent, NOT_WHOLE)
                 store_result(row, result, self.ctx.now)
         except DatabaseError as error:
             log.warning("topic %s: %s", row.source_thread_id, error)
             self._note(row, Result(failed=dict.fromkeys(due, Trouble(ErrorCategory.DB, type(error).__name__))))
-        except NgaTrouble as trouble:
-            # The text of a note could not be had.
+        except SiteTrouble as trouble:
             self._note(row, Result(failed=dict.fromkeys(due, _trouble(trouble))))
         return due
 
-    def _offered(self, page: TopicPage, due: set[int]) -> list[FloorRecord]:
-        """Floors of the page, and notes among them with the text that is shown elsewhere."""
+    def _offered(self, page: TopicPage, due: set[int]) -> tuple[list[FloorRecord], dict[int, Trouble]]:
+        """Floors of the page, notes among them with the text that is shown elsewhere; and notes without, and why."""
         notes = {note.source_post_id: note for note in page.notes_elsewhere}
         stubs = [stub for stub in page.stubs if stub.floor_number in due]
-        if any(stub.source_post_id not in notes for stub in stubs):
-            shown = self.reader.note_page(page.tid, page.page_number)
-            notes |= {floor.source_post_id: floor for floor in shown.floors}
+        unknown = {stub.floor_number for stub in stubs if stub.source_post_id not in notes}
+        untold: dict[int, Trouble] = {}
+        if unknown:
+            try:
+                shown = self.reader.note_page(page.tid, page.page_number)
+                notes |= {floor.source_post_id: floor for floor in shown.floors}
+            except PageTrouble as trouble:
+                untold = dict.fromkeys(unknown, _trouble(trouble))
         found = [stub.filled(note) for stub in stubs if (note := notes.get(stub.source_post_id))]
-        return [*page.floors, *found]
+        return [*page.floors, *found], untold
 
     def _failed(self, row: ThreadFloorAuditThread, due: set[int], left: Iterable[int], error: Exception) -> set[int]:
         """No page came. A topic that is gone or closed to us answers for all its pages at once."""

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.core.jobs.context import JobContext
-from watchbook.sources.nga.errors import NgaTrouble, PageTrouble
+from watchbook.sources.nga.errors import NgaTrouble
 from watchbook.sources.nga.fetch import BoardReader
 from watchbook.sources.nga.models import Forum, Thread
 from watchbook.sources.nga.parse import ListPage, TopicRecord
@@ -50,17 +50,22 @@ def scan_board(ctx: JobContext, reader: BoardReader, forum: Forum, window: tuple
     """Page after page until two in a row hold no own topic of the window. Each page is stored as it is read."""
     scan = Scan()
     number, empty = 1, 0
+    before: set[int] = set()
     while empty < EMPTY_PAGES_AT_THE_END and number <= MOST_LIST_PAGES:
         try:
             page = reader.list_page(forum.source_forum_id, number)
-        except PageTrouble as trouble:
+        except NgaTrouble as trouble:
             scan.trouble = trouble
             break
+        rows = {record.row_tid for record in page.topics}
+        if rows and rows == before:
+            break  # past its end a list may show its last page again
+        before = rows
         scan.denied_count += page.denied_count
         own, mirrors = own_topics(page.topics, forum.source_forum_id)
         scan.seen |= {record.tid for record in own}
         scan.mirrors = {record.tid: (number, record) for record in mirrors} | scan.mirrors
-        reading = ListReading(forum, number, own, window, tells_pins=number == 1)
+        reading = ListReading(forum, number, own, window, tells_pins=number == 1 and _tells_pins(page))
         _take(ctx, reading, scan)
         empty = 0 if any(reading.is_in_window(record) for record in (*own, *mirrors)) else empty + 1
         ctx.report(list_pages=number, topics=len(scan.tids))
@@ -96,6 +101,11 @@ def _take_mirrors(ctx: JobContext, forum: Forum, window: tuple[date, date], scan
     left = [(number, record) for tid, (number, record) in scan.mirrors.items() if tid not in scan.seen]
     for number in sorted({number for number, _ in left}):
         _take(ctx, ListReading(forum, number, [record for at, record in left if at == number], window), scan)
+
+
+def _tells_pins(page: ListPage) -> bool:
+    """The HTML form does not say which topics are pinned, and silence unpins none."""
+    return any(record.is_pinned is not None for record in page.topics)
 
 
 def _is_last(page: ListPage, number: int) -> bool:

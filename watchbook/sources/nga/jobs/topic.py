@@ -36,6 +36,8 @@ class TopicReader:
     work: ThreadWork = field(default_factory=ThreadWork)
     notes: dict[int, FloorRecord] = field(default_factory=dict)
     """Notes by post id, as they were shown under posts of the pages read so far."""
+    held: dict[int, TopicPage] = field(default_factory=dict)
+    """A page that was fetched before its turn, by its number."""
 
     def __post_init__(self) -> None:
         self.state = ThreadReadingState.objects.filter(pk=self.thread.pk).first()
@@ -63,11 +65,17 @@ class TopicReader:
         is_newest_first = bool(self.state and self.state.is_newest_first)
         floor = self._first_floor(is_newest_first)
         total = self.total or self.thread.reply_count_display + 1
-        while self.work.fetched_page_count != self.page_limit:
-            page = self._fetch_or_end(page_of_floor(floor, total, is_newest_first))
+        while self._may_have(number := page_of_floor(floor, total, is_newest_first)):
+            page = self.held.pop(number, None) or self._fetch_or_end(number)
             if page is None:
                 return
+            is_turned = page.is_newest_first != is_newest_first and self.work.fetched_page_count == 1
             is_newest_first, total = page.is_newest_first, page.total_floors
+            if is_turned:
+                # Nobody had said so: pages are counted from the other end, and the turn of this one may come later.
+                floor = self._known_floor
+                self.held[page.page_number] = page
+                continue
             expected = page.expected_numbers()
             # While it is read a topic may grow, which moves floors of the newest-first kind to later pages.
             floor = max(floor, expected.stop) if expected.start <= floor else floor
@@ -76,6 +84,12 @@ class TopicReader:
             if next_page is None:
                 return
         self.work.is_cut = True
+
+    def _may_have(self, number: int) -> bool:
+        if number in self.held or self.page_limit is None:
+            return True
+        # A page before its turn brings nothing by itself: with a limit of one the topic would never be read.
+        return self.work.fetched_page_count < (max(self.page_limit, 2) if self.held else self.page_limit)
 
     def _fetch_or_end(self, number: int) -> TopicPage | None:
         """None: the topic is shorter than it was, and nothing is owed."""
@@ -89,13 +103,18 @@ class TopicReader:
         return None
 
     def _first_floor(self, is_newest_first: bool) -> int:
-        known = self.thread.crawl_cursor_max_floor_number
         if is_newest_first:
-            # Pages move under such a topic: its place is the last known floor, whatever page that is on today.
-            return known or 0
+            # Pages move under such a topic: its place is a floor, whatever page that is on today.
+            return self._known_floor
         begin = ((self.thread.crawl_backfill_next_page_number or 1) - 1) * FLOORS_PER_PAGE
         # The list may say that the topic is shorter than it was.
         return begin if self.total is None else min(begin, self.total - 1)
+
+    @property
+    def _known_floor(self) -> int:
+        """The last known floor, whose page may have changed; the one after it where the limit cut the reading short."""
+        known = self.thread.crawl_cursor_max_floor_number
+        return 0 if known is None else known + self.thread.is_truncated_by_page_limit
 
     def fetch(self, number: int) -> TopicPage:
         """A page that may be taken for whole. One that is not teaches nothing, and the topic stays where it is."""
@@ -124,6 +143,7 @@ class TopicReader:
             self.state = note_readable(self.thread, self.state, page.is_newest_first, self.ctx.now)
         self.work.new_post_count += stored.new_count
         self.work.updated_post_count += stored.updated_count
+        self.work.cuts += stored.cuts
         self.ctx.beat()
 
     def _notes_of(self, page: TopicPage) -> list[FloorRecord]:
@@ -134,9 +154,17 @@ class TopicReader:
             stored = Post.objects.filter(thread_id=self.thread.pk, source_post_id__in=unknown)
             unknown -= set(stored.values_list("source_post_id", flat=True))
         if unknown:
-            shown = self.reader.note_page(self.thread.source_thread_id, page.page_number)
-            self.notes |= {floor.source_post_id: floor for floor in shown.floors if floor.source_post_id in unknown}
+            self.notes |= {pid: note for pid, note in self._shown_as_floors(page).items() if pid in unknown}
         return [stub.filled(note) for stub in page.stubs if (note := self.notes.get(stub.source_post_id))]
+
+    def _shown_as_floors(self, page: TopicPage) -> dict[int, FloorRecord]:
+        try:
+            shown = self.reader.note_page(self.thread.source_thread_id, page.page_number)
+        except PageUnreadable as trouble:
+            # All else of the page is known: the notes are a gap, which audits list and repairs try to fill.
+            log.warning("topic %s, page %s: %s", self.thread.source_thread_id, page.page_number, trouble.summary)
+            return {}
+        return {floor.source_post_id: floor for floor in shown.floors}
 
     def _note(self, trouble: NgaTrouble) -> None:
         self.work.error_summary = trouble.summary

@@ -104,12 +104,17 @@ def _take(
         values["last_detected_change_at"] = now
         values |= _owed(thread, record, now)
         found.changed.append(thread)
-    elif thread.is_skipped_by_page_total_limit and reading.is_in_window(record):
+    elif _grew_too_long(thread, record) or (thread.is_skipped_by_page_total_limit and reading.is_in_window(record)):
         values |= _owed(thread, record, now)
     if values:
         for name, value in {**values, "updated_at": now}.items():
             setattr(thread, name, value)
         found.written.append(thread)
+
+
+def _grew_too_long(thread: Thread, record: TopicRecord) -> bool:
+    """It owes pages and has too many by now: what is owed is not read any more, in the window or after it."""
+    return thread.crawl_backfill_next_page_number is not None and record.page_count > MOST_PAGES
 
 
 def _new_thread(reading: ListReading, record: TopicRecord, now: datetime, cuts: fit.Cuts) -> Thread:
@@ -204,11 +209,23 @@ def _remember_order(threads: Iterable[Thread], records: dict[int, TopicRecord], 
     for thread in threads:
         is_newest_first = records[thread.source_thread_id].is_newest_first
         state = states.get(thread.pk) or ThreadReadingState(thread=thread)
+        if state.is_newest_first != is_newest_first:
+            _count_from_the_other_end(thread, records[thread.source_thread_id], now)
         if (state.is_newest_first, state.gone_answer_count) != (is_newest_first, 0):
             state.is_newest_first, state.gone_answer_count = is_newest_first, 0
             state.gone_crawl_run_id = state.gone_at = None
             state.updated_at = now
             state.save()
+
+
+def _count_from_the_other_end(thread: Thread, record: TopicRecord, now: datetime) -> None:
+    """The page that is owed has another number now: it is the one of the floor after the last that is known."""
+    known = thread.crawl_cursor_max_floor_number
+    if thread.crawl_backfill_next_page_number is None or known is None:
+        return
+    number = page_of_floor(known + 1, record.reply_count_display + 1, record.is_newest_first)
+    thread.crawl_backfill_next_page_number, thread.updated_at = number, now
+    thread.save(update_fields=["crawl_backfill_next_page_number", "updated_at"])
 
 
 def _tell(found: _Found, now: datetime) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from watchbook.sources.nga.models import CrawlRun, CrawlRunThread, Forum, Thread
+from watchbook.sources.nga.models import MOST_PAGES, CrawlRun, CrawlRunThread, Forum, Thread
 from watchbook.sources.nga.store import fit
 
 
@@ -21,6 +21,7 @@ class ThreadWork:
     """The page limit ended the reading before the topic did."""
     error_summary: str | None = None
     http_error_code: int | None = None
+    cuts: fit.Cuts = field(default_factory=fit.Cuts)
 
     @property
     def is_ok(self) -> bool:
@@ -88,6 +89,21 @@ def skip_thread(run: CrawlRun, thread: Thread, now: datetime) -> None:
     row = begin_thread(run, thread, is_change=True, now=now)
     row.finished_at = now
     row.save(update_fields=["finished_at"])
+
+
+def skip_too_long(forum: Forum, now: datetime) -> None:
+    """Topics that owe pages and were found too long while they were read: the list may not show them any more."""
+    owing = Thread.objects.filter(forum=forum, crawl_backfill_next_page_number__isnull=False)
+    for thread in owing.filter(crawl_page_total_last_seen__gt=MOST_PAGES):
+        thread.is_skipped_by_page_total_limit, thread.crawl_backfill_next_page_number = True, None
+        thread.skipped_by_page_total_limit_at = thread.skipped_by_page_total_limit_at or now
+        thread.updated_at = now
+        thread.save(
+            update_fields=[
+                "is_skipped_by_page_total_limit", "crawl_backfill_next_page_number", "skipped_by_page_total_limit_at",
+                "updated_at",
+            ]
+        )  # fmt: skip
 
 
 def forget_place(thread: Thread, now: datetime) -> None:

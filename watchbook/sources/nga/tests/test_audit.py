@@ -149,6 +149,26 @@ def test_a_note_is_repaired_with_its_text(board, crawler, tid):
     assert "贴条的话" in Post.objects.get(source_post_id=note).content_html
 
 
+def test_a_note_whose_text_cannot_be_had_keeps_no_other_floor_away(board, crawler, tid):
+    parent = floors_of(tid)[1].source_post_id
+    board.world.advance(hours=1)
+    board.world.note(tid, parent, "贴条的话")
+    board.world.reply(tid, "之后的一楼")
+    pages = board.block_form("html", status=404)
+    figures = crawler.crawl(after=1)
+    assert (figures["new_post_count"], figures["failed_thread_count"]) == (1, 0)
+    assert 70 not in floors_of(tid)
+    assert "之后的一楼" in floors_of(tid)[71].content_html
+    lose(tid, 62)
+    figures = crawler.audit(repair=True)
+    assert (figures["partial_thread_count"], figures["failed_thread_count"]) == (1, 0)
+    assert floor_rows(figures["audit_run_id"]) == {62: ("repaired", 0, 1), 70: ("failed", 0, 1)}
+    assert ThreadFloorAuditPost.objects.get(floor_number=70).repair_http_error_code == 404
+    pages.lift()
+    assert crawler.audit(repair=True)["repaired_thread_count"] == 1
+    assert "贴条的话" in floors_of(tid)[70].content_html
+
+
 def test_gaps_of_a_newest_first_topic_are_looked_for_from_the_end(board, crawler):
     tid = board.world.add_topic("[直播]倒序")
     board.world.mark(tid, reversed=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from standins.nga_board.layout import page_rows
+from standins.nga_board.pages import list_page
+from standins.server import Answer
 from watchbook.core.search.find import find
 from watchbook.sources.nga.models import CrawlRun, CrawlRunThread, Post, PostRevision, Thread, ThreadTagMap
 from watchbook.sources.nga.tests.archive import differences, floors_of, thread_of
@@ -111,6 +114,25 @@ def test_a_topic_of_more_than_a_thousand_pages_costs_no_request(board, crawler):
     crawler.crawl(after=1)
     assert thread_of(tid).skipped_by_page_total_limit_at == first
     assert thread_of(tid).reply_count_display == 20_050
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_an_unfinished_topic_that_grows_past_a_thousand_pages_is_left_alone(board, crawler, is_listed):
+    tid = board.world.add_topic("[水]盖楼")
+    board.world.fill(tid, 300)
+    crawler.crawl()
+    board.world.advance(days=5)
+    board.world.fill(tid, 20_000)
+    board.world.topics[tid].is_listed = is_listed
+    if not is_listed:
+        crawler.crawl()  # only its own pages tell how long it has become
+    before = board.log.count("/read.php")
+    crawler.crawl(after=12)
+    assert board.log.count("/read.php") == before
+    thread = thread_of(tid)
+    assert (thread.is_skipped_by_page_total_limit, thread.crawl_backfill_next_page_number) == (True, None)
+    assert thread.skipped_by_page_total_limit_at == board.world.moment
+    assert thread.crawl_page_total_last_seen == 1016
 
 
 def test_a_floor_is_deleted_after_two_whole_readings_without_it_and_comes_back(board, crawler):
@@ -257,6 +279,18 @@ def test_pins_titles_tags_and_digest(board, crawler):
     assert find("水", scopes=["members"]).items == ()
 
 
+def test_a_list_that_comes_as_a_page_unpins_nothing(board, crawler):
+    tid = board.world.add_topic("[公告]置顶", "正文")
+    board.world.mark(tid, pinned=True)
+    crawler.crawl()
+    with board.block_form("8", "11"):
+        crawler.crawl(after=1)
+        assert thread_of(tid).is_pinned
+    board.world.mark(tid, pinned=False)
+    crawler.crawl(after=1)
+    assert not thread_of(tid).is_pinned
+
+
 def test_the_opening_post_is_found_by_its_words_and_title_hits_come_first(board, crawler):
     body = board.world.add_topic("[讨论]别的", "这里说到了龙眠神殿的掉落")
     board.world.advance(minutes=5)
@@ -301,3 +335,15 @@ def test_an_older_topic_in_the_list_is_not_fetched_but_a_stored_one_is_kept_up_t
     assert (thread.title, thread.reply_count_display, thread.is_pinned) == ("[公告]置顶", 1, True)
     assert int(thread.last_reply_at.timestamp()) == board.world.topics[tid].last_post_at
     assert (Thread.objects.count(), figures["thread_scanned_count"]) == (1, 0)
+
+
+def test_a_list_that_shows_its_last_page_again_has_ended(board, crawler):
+    board.world.add_topic("[讨论]唯一的帖")
+    board.block_form("8", "11")
+    # As a page a short list does not say how many pages it has.
+    same = Answer(200, list_page(board.world, 7, page_rows(board.world, 7, 1), 1), content_type="text/html")
+    later = board.faults.on("/thread.php", when=lambda asked: asked.query.endswith("page=2"))
+    later.treat(lambda exchange: exchange.send(same))
+    crawler.crawl()
+    assert Thread.objects.count() == 1
+    assert [asked.params["page"] for asked in board.log.all("/thread.php")][-2:] == ["1", "2"]

@@ -79,6 +79,14 @@ def test_a_blocked_form_gives_way_to_the_next(board, topic, reader):
     assert asked(board) == ["11", "11", "11", "8", "8"]
 
 
+@pytest.mark.parametrize("status", [400, 404, 406])
+def test_a_form_that_the_site_does_not_know_gives_way_to_the_next(board, topic, reader, status):
+    board.block_form("11", "8", status=status)
+    assert reader.topic_page(topic, 1).tid == topic
+    assert reader.topic_page(topic, 1).tid == topic
+    assert asked(board) == ["11", "8", "html", "html"]
+
+
 @pytest.mark.parametrize("status", [403, 500, 502, 503])
 def test_a_short_trouble_is_waited_out(board, topic, reader, status):
     board.burst(2, status)

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from watchbook.base import clock
 from watchbook.base.testing.people import alice
-from watchbook.sources.nga.models import PostAbsence, ThreadReadingState
+from watchbook.sources.nga.models import Post, PostAbsence, ThreadReadingState
 from watchbook.sources.nga.parse.bbcode import Extras, Place, render
 from watchbook.sources.nga.store import media
 from watchbook.sources.nga.tests.desk import (
@@ -78,6 +78,11 @@ class TestFloors:
         assert page.index('id="f42"') < page.index('id="f43"') < page.index('id="f45"')
         assert "2 of 3 attempts made" in page
         assert "Tried 3 times and left alone since." in page
+
+    def test_every_floor_of_a_gap_has_its_place_on_the_page(self, reader, desk):
+        Post.objects.filter(thread=desk, floor_number__in=range(5, 9)).delete()
+        page = get(reader, "topic", FIRST_TID).content.decode()
+        assert [page.count(f'id="f{number}"') for number in range(4, 10)] == [1] * 6
 
     def test_deleted_floor_keeps_its_text_and_says_when_it_went(self, reader, desk):
         page = get(reader, "topic", FIRST_TID, page=3).content.decode()
@@ -147,6 +152,15 @@ class TestFloors:
         thread.save()
         assert b"page 6 of 261 is next" in get(reader, "topic", FIRST_TID, page=5).content
         assert b"is next" not in get(reader, "topic", FIRST_TID, page=4).content
+
+    def test_unfinished_topic_that_the_source_shows_backwards_goes_on_after_its_last_floor(self, reader):
+        thread = fill(make_thread(0), range(100))
+        ThreadReadingState.objects.create(thread=thread, is_newest_first=True)
+        thread.crawl_backfill_next_page_number, thread.crawl_page_total_last_seen = 7, 12
+        thread.save()
+        assert get(reader, "topic", FIRST_TID, page=5).context["unread"] == 100
+        (row,) = get(reader, "topics").context["rows"]
+        assert row.stored == "page 5 of 12"
 
     def test_topic_without_floors_says_why(self, reader):
         make_thread(0)

@@ -91,6 +91,20 @@ def test_a_shut_gate_costs_at_most_eight_requests(board, crawler, topics):
     assert crawler.crawl()["new_post_count"] == 6
 
 
+def test_a_gate_that_shuts_within_the_list_leaves_what_was_seen_counted_and_owed(board, crawler):
+    for number in range(40):
+        board.world.advance(minutes=1)
+        board.world.add_topic(f"[讨论]{number}")
+    board.set_gate("ask", good_for=1)
+    figures = crawler.crawl()
+    assert figures["error"]["code"] == "gate_shut"
+    assert (figures["thread_scanned_count"], figures["thread_change_detected_count"]) == (35, 35)
+    assert (figures["thread_updated_count"], CrawlRun.objects.get().thread_scanned_count) == (0, 35)
+    board.set_gate("open")
+    assert crawler.crawl(after=0.1)["new_post_count"] == 40
+    assert differences(board) == {}
+
+
 def test_a_scheduled_run_in_trouble_is_tried_again_soon(board, crawler, topics):
     with board.outage(), clock.set_to(board.world.moment):
         run = queue.enqueue("nga.crawl", key="nga.crawl@2026-06-01T00:00:00Z", exclusive="job:nga.crawl")
@@ -133,10 +147,12 @@ def test_two_crawls_never_run_together(board, crawler, topics):
 
 def test_long_titles_and_names_are_cut_and_counted(board, crawler):
     tid = board.world.add_topic("[长]" + "题" * 300, "正文", author="名" * 120)
+    board.world.reply(tid, "一", author="客" * 81)
     figures = crawler.crawl()
     assert len(thread_of(tid).title) == 200
     assert len(floors_of(tid)[0].author_name) == 80
-    assert figures["cut_text_count"] == 2
+    # The title and the author of the row, and the authors of two floors.
+    assert figures["cut_text_count"] == 4
     assert crawler.crawl(after=0.1)["thread_change_detected_count"] == 0
     assert thread_of(tid).title_last_changed_at is None
 

@@ -78,6 +78,11 @@ class Gap:
         return self.last - self.first + 1
 
     @property
+    def others(self) -> range:
+        """Each has an address of its own, which leads here."""
+        return range(self.first + 1, self.last + 1)
+
+    @property
     def is_given_up(self) -> bool:
         return self.attempts >= MOST_ATTEMPTS
 

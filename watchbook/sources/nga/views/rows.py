@@ -109,7 +109,8 @@ def _stored_text(thread: Thread, stored: int, floors: int) -> str:
     if thread.is_skipped_by_page_total_limit and not stored:
         return _("not read")
     if thread.crawl_backfill_next_page_number is not None and thread.crawl_page_total_last_seen:
-        read, total = thread.crawl_backfill_next_page_number - 1, thread.crawl_page_total_last_seen
+        owed, total = thread.crawl_backfill_next_page_number, thread.crawl_page_total_last_seen
+        read = max(total - owed, 0) if is_newest_first(thread) else owed - 1
         return _("page %(n)s of %(all)s") % {"n": number_text(read), "all": number_text(total)}
     if stored >= floors:
         return _("all stored")

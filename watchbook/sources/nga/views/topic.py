@@ -208,4 +208,7 @@ def _unread(thread: Thread, choice: Choice) -> int | None:
     """The first floor that is still to be read, when the reader stands at the end of what is stored."""
     if choice.is_narrow or not choice.is_last or thread.crawl_backfill_next_page_number is None:
         return None
+    if is_newest_first(thread):
+        # Its last page holds the first floors: what is owed follows the last known one.
+        return 0 if thread.crawl_cursor_max_floor_number is None else thread.crawl_cursor_max_floor_number + 1
     return (thread.crawl_backfill_next_page_number - 1) * FLOORS_PER_PAGE

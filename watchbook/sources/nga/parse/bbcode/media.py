@@ -9,7 +9,7 @@ from html import escape
 from watchbook.sources.nga.parse.bbcode.addresses import Addresses
 from watchbook.sources.nga.parse.bbcode.dice import Dice
 from watchbook.sources.nga.parse.bbcode.smilies import smiley_url
-from watchbook.sources.nga.parse.bbcode.tags import REL, post_address, shown
+from watchbook.sources.nga.parse.bbcode.tags import REL, id_link, shown
 from watchbook.sources.nga.parse.bbcode.tokens import Token
 from watchbook.sources.nga.parse.entities import unescape
 
@@ -66,22 +66,12 @@ class Media:
 
     def _link(self, token: Token, body: str, *, in_link: bool) -> tuple[str, bool] | None:
         if token.name in {"tid", "stid", "pid"}:
-            url = self._by_id(token.name, body)
-        elif token.name == "url":
-            url = self.addresses.link(self._based(body))
-        else:
-            url = self._media(body)
+            shape = id_link(token.name, body, self.addresses)
+            return (escape(body) if in_link else f"{shape.before}{escape(body)}{shape.after}", False) if shape else None
+        url = self.addresses.link(self._based(body)) if token.name == "url" else self._media(body)
         if not url:
             return None
         return (escape(body) if in_link else link(url, body)), False
-
-    def _by_id(self, name: str, body: str) -> str | None:
-        if name == "pid":
-            found = post_address(body, self.addresses)
-            return found[0] if found else None
-        if not _UID.fullmatch(body) or not body.isdigit():
-            return None
-        return self.addresses.topic(int(body)) if name == "tid" else self.addresses.collection(int(body))
 
     def _media(self, body: str) -> str | None:
         return self.addresses.media(self._based(body))

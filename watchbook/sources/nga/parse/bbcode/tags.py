@@ -118,21 +118,26 @@ def post_address(ids: str, addresses: Addresses) -> tuple[str, int, int] | None:
 
 
 def _link(name: str, attribute: str, addresses: Addresses) -> Shape | None:
-    if name == "pid":
-        found = post_address(attribute, addresses)
-        if not found:
-            return None
-        url, pid, tid = found
-        return Shape(f'<a href="{escape(url)}" data-pid="{pid}" data-tid="{tid}"{REL}>', "</a>", is_link=True)
     if name == "url":
         url_given = addresses.link(attribute)
         return Shape(f'<a href="{escape(url_given)}"{REL}>', "</a>", is_link=True) if url_given else None
     if name == "uid" and not _positive(attribute):
         # `[uid]#anony_…[/uid]` and page-local negative ids lead to nobody.
         return Shape()
-    if not _positive(attribute):
+    return id_link(name, attribute, addresses)
+
+
+def id_link(name: str, ids: str, addresses: Addresses) -> Shape | None:
+    """A link by number; the numbers stay readable in it, so that a page can lead to the archive instead."""
+    if name == "pid":
+        found = post_address(ids, addresses)
+        if not found:
+            return None
+        url, pid, tid = found
+        return Shape(f'<a href="{escape(url)}" data-pid="{pid}" data-tid="{tid}"{REL}>', "</a>", is_link=True)
+    if not _positive(ids):
         return None
-    number = int(attribute)
+    number = int(ids)
     made = {"uid": addresses.user, "tid": addresses.topic, "stid": addresses.collection}[name](number)
     data = f' data-tid="{number}"' if name == "tid" else ""
     return Shape(f'<a href="{escape(made)}"{data}{REL}>', "</a>", is_link=True)

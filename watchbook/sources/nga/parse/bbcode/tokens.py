@@ -31,7 +31,8 @@ _TAG_OR_HEADING = re.compile(
     r"(?:={3,50}|-{3,50})[ \t]{0,20}$",
     re.MULTILINE,
 )
-_END = re.compile(rf"\[/({'|'.join(sorted(RAW_TAGS | RAW_WITHOUT_ATTRIBUTE))})\]", re.IGNORECASE)
+# People repeat the number of `[img50]` in its end.
+_END = re.compile(rf"\[/({'|'.join(sorted(RAW_TAGS | RAW_WITHOUT_ATTRIBUTE))})(?:-?\d{{1,3}})?\]", re.IGNORECASE)
 
 
 class Token(NamedTuple):

@@ -55,8 +55,8 @@ CASES = {
         "[pid=0,100,1]x[/pid]", link(f"{SITE}/read.php?tid=100", "x", ' data-pid="0" data-tid="100"')),
     "ids as body": (
         "[tid]5[/tid][stid]6[/stid][pid]7[/pid]",
-        link(f"{SITE}/read.php?tid=5", "5") + link(f"{SITE}/thread.php?stid=6", "6")
-        + link(f"{SITE}/read.php?pid=7&amp;opt=128", "7")),
+        link(f"{SITE}/read.php?tid=5", "5", ' data-tid="5"') + link(f"{SITE}/thread.php?stid=6", "6")
+        + link(f"{SITE}/read.php?pid=7&amp;opt=128", "7", ' data-pid="7" data-tid="0"')),
     "collection": ("[stid=6]x[/stid]", link(f"{SITE}/thread.php?stid=6", "x")),
     "anonymous": (f"[uid]{TOKEN}[/uid][color=gray](9楼)[/color]", '甲高傅庚聂涂<span class="bb-gray">(9楼)</span>'),
     "page-local author": ("[uid=-3]x[/uid]", "x"),
@@ -77,6 +77,9 @@ CASES = {
         "[img]./mon_1/a.jpg.medium.jpg[/img][img0]./a.png[/img][img-1]http://e.com/q.png[/img][img50]./b.gif.thumb_ss.jpg[/img]",
         "".join(f'<img src="{url}" alt=""{LOADED}>' for url in (
             f"{FILES}/mon_1/a.jpg", f"{FILES}/a.png", "http://e.com/q.png", f"{FILES}/b.gif"))),
+    "pictures whose number is repeated": (
+        "[img50]./b.gif[/img50][img0]./a.png[/img0]",
+        "".join(f'<img src="{FILES}/{name}" alt=""{LOADED}>' for name in ("b.gif", "a.png"))),
     "host that is no more": ("[img]http://img.nga.178.com/attachments/a.jpg[/img]",
                              f'<img src="{FILES}/a.jpg" alt=""{LOADED}>'),
     "picture that was not loaded": ("[noimg]./x.jpg[/noimg]", '<span class="bb-unseen">./x.jpg</span>'),
