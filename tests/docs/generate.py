@@ -124,7 +124,8 @@ def jobs() -> Iterator[str]:
 
     yield "# Jobs"
     yield ""
-    yield "`watchbook jobs run NAME` starts one by hand where that makes sense; schedules are Asia/Shanghai."
+    yield "`watchbook jobs run NAME` starts one by hand where that makes sense, by any of its names; the longer ones"
+    yield "are those of its Celery tasks. Schedules are Asia/Shanghai."
     yield ""
     yield "| job | what it does | queue | schedule | lease | attempts |"
     yield "|---|---|---|---|---|---|"

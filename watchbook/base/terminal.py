@@ -15,6 +15,8 @@ from watchbook.base import clock
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+EARLIEST_YEAR, LATEST_YEAR = 1990, 2200
+
 
 class Failure(click.ClickException):
     """A command that did not do its job: one clear sentence, exit code 1. `code` goes into the JSON form."""
@@ -31,9 +33,13 @@ class _Moment(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         try:
-            return clock.parse(value)
-        except ValueError:
+            moment = clock.parse(value)
+        except (ValueError, OverflowError):
             self.fail(f"{value!r} is not an ISO date and time", param, ctx)
+        # A lease or a next slot is reckoned from it; at the ends of the calendar there is no room for one.
+        if not EARLIEST_YEAR <= moment.year <= LATEST_YEAR:
+            self.fail(f"{value!r} is not between the years {EARLIEST_YEAR} and {LATEST_YEAR}", param, ctx)
+        return moment
 
 
 def with_json(command: F) -> F:
@@ -47,10 +53,15 @@ def with_now(command: F) -> F:
 def answer(data: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
     """Print the JSON form or the lines for people."""
     if as_json:
-        click.echo(json.dumps(data, ensure_ascii=False, default=str))
+        click.echo(json.dumps(data, ensure_ascii=False, default=_plain))
     else:
         for line in lines:
             click.echo(line)
+
+
+def _plain(value: Any) -> str:
+    """What JSON has no form for: moments as ISO writes them, anything else as text."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 @contextmanager

@@ -61,4 +61,10 @@ JOBS = (
         lease_seconds=3600,
         max_attempts=1,
     ),
+    Job(
+        name="ops.reseal",
+        title="Seal secrets with the newest key",
+        run="watchbook.core.ops.resealing:reseal",
+        queue="maintenance_queue",
+    ),
 )

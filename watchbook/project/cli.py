@@ -7,6 +7,7 @@ Django's own commands (`migrate`, `shell`, ...).
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 from importlib import import_module
@@ -18,6 +19,7 @@ import click
 
 from watchbook import __version__
 from watchbook.base.env import WrongSetting
+from watchbook.base.logs.setup import hide_tracebacks
 
 # command -> module that has a click command of that name
 HOUSE = {
@@ -32,8 +34,10 @@ HOUSE = {
     "users": "watchbook.core.accounts.cli",
     "tokens": "watchbook.core.accounts.cli",
 }
+# Commands that stay until they are told to end.
+SERVING = {"up", "web", "worker", "beat"}
 # Commands that must find the database as it is, or need none.
-NO_TABLES = {"up", "web", "doctor", "restore", "worker", "beat"}
+NO_TABLES = {*SERVING, "doctor", "restore"}
 DJANGO_LISTED = ("migrate", "shell", "dbshell", "check")
 
 
@@ -87,8 +91,14 @@ def _django_command(name: str) -> click.Command | None:
 def program(ctx: click.Context, debug: bool) -> None:
     """Watch, collect, keep every version, prove, tell, file."""
     name = ctx.invoked_subcommand
+    if {"--help", "-h"} & set(sys.argv):
+        return
+    if name != "doctor":  # which says it of every setting, and goes on
+        from watchbook.core.ops.checked import check_settings  # needs the settings
+
+        check_settings()
     needs_tables = name not in NO_TABLES and name not in _django_names()
-    if needs_tables and not {"--help", "-h", "parse"} & set(sys.argv):
+    if needs_tables and "parse" not in sys.argv:
         _make_first_tables()
 
 
@@ -115,13 +125,25 @@ def _django_names() -> set[str]:
 def main() -> None:
     debug = "--debug" in sys.argv[1:3]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "watchbook.project.settings")
+    if not debug and not SERVING & set(sys.argv[1:2]):
+        hide_tracebacks()
     try:
         _prepare()
         program.main(prog_name="watchbook")
     except WrongSetting as error:
-        _end(str(error), debug)
+        _end(str(error), "wrong_setting", debug)
     except Exception as error:  # the last resort: a sentence for people, the traceback on request
-        _end(f"{type(error).__name__}: {error}", debug)
+        _end(*_worded(error), debug)
+
+
+def _worded(error: Exception) -> tuple[str, str]:
+    """What can happen to anybody as a sentence; the rest, which is our mistake, by its name. And a code for each."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}.", "file"
+    if type(error).__name__ in {"OperationalError", "InterfaceError"}:  # Django's, or that of a database itself
+        said, *_more = str(error).strip().splitlines() or [""]
+        return f"The database cannot be used: {said}.", "database"
+    return f"{type(error).__name__}: {error}", "unexpected"
 
 
 def _prepare() -> None:
@@ -135,7 +157,7 @@ def _prepare() -> None:
         gc.enable()
 
 
-def _end(message: str, debug: bool) -> None:
+def _end(message: str, code: str, debug: bool) -> None:
     from watchbook.base.logs import redact  # an error may quote a setting
 
     if debug:
@@ -143,6 +165,8 @@ def _end(message: str, debug: bool) -> None:
 
         click.echo(redact.text(traceback.format_exc()), err=True)
     click.echo(f"watchbook: {redact.text(message)}", err=True)
+    if "--json" in sys.argv:
+        click.echo(json.dumps({"error": {"code": code, "message": redact.text(message)}}, ensure_ascii=False))
     sys.exit(1)
 
 

@@ -23,4 +23,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 handler400 = "watchbook.core.ui.errors.bad_request"
 handler403 = "watchbook.core.ui.errors.not_allowed"
 handler404 = "watchbook.core.ui.errors.not_found"
-handler500 = "watchbook.core.ui.errors.server_error"
+handler500 = "watchbook.core.ops.faults.server_error"

@@ -90,6 +90,16 @@ def seal(plain: str, *, bound_to: str) -> str:
     return _house().close(plain, bound_to=bound_to)
 
 
+def key_of(sealed: str) -> str:
+    """The id of the key that a value was sealed with."""
+    return sealed.split(":", 2)[1] if sealed.count(":") >= 2 else ""
+
+
+def is_current(sealed: str) -> bool:
+    """Is it sealed with the key that seals now?"""
+    return sealed.startswith(f"v2:{_house().ring.current}:")
+
+
 def open_sealed(sealed: str, *, bound_to: str) -> str:
     # What is open in this process must not reach its log.
     return remember(_house().open(sealed, bound_to=bound_to))

@@ -66,11 +66,15 @@ class StandardError(logging.StreamHandler[TextIO]):
 
 
 class _Lines(logging.Formatter):
+    shows_tracebacks = True
+
     def moment(self, record: logging.LogRecord) -> str:
         return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def trouble(self, record: logging.LogRecord) -> str:
         """Traceback and stack. Not kept in record.exc_text: other handlers would print that unmasked."""
+        if not _Lines.shows_tracebacks:
+            return ""
         parts = [self.formatException(record.exc_info)] if record.exc_info and record.exc_info[0] else []
         parts += [record.exc_text] if record.exc_text and not parts else []
         parts += [self.formatStack(record.stack_info)] if record.stack_info else []
@@ -102,6 +106,11 @@ class JsonLines(_Lines):
         if trouble:
             fields["error"] = trouble
         return json.dumps(fields, ensure_ascii=False, default=repr)
+
+
+def hide_tracebacks() -> None:
+    """For commands that a person waits for: they end with a sentence, and `--debug` shows where it went wrong."""
+    _Lines.shows_tracebacks = False
 
 
 def log_uncaught() -> None:

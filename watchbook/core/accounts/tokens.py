@@ -56,7 +56,7 @@ def make(
     now = clock.now()
     token = ApiToken.objects.create(
         user=user,
-        name=cut(name.strip(), 100),
+        name=cut(" ".join(name.split()), 100),
         purpose=purpose,
         prefix=prefix,
         digest=_digest(plain),

@@ -83,7 +83,7 @@ def _known(channel: NotificationChannel) -> dict[str, Any]:
 
 def _apply(channel: NotificationChannel, user: User, **choices: Any) -> None:
     if "name" in choices:
-        channel.name = cut(str(choices["name"]).strip(), NAME_LENGTH)
+        channel.name = cut(" ".join(str(choices["name"]).split()), NAME_LENGTH)  # one line: it stands in mails
         if not channel.name:
             raise BadConfig("name", _("Give the channel a name."))
     if "is_active" in choices:

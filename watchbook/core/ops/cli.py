@@ -70,7 +70,7 @@ def _greet(address: str, *, has_jobs: bool) -> None:
 @click.command()
 @with_json
 def doctor(as_json: bool) -> None:
-    """Check settings, data folder, keys, disk, database, clock, broker, mail and workers."""
+    """Check settings, data folder, keys, disk, database, clock, broker, mail, sites that are set, and workers."""
     from watchbook.core.ops.doctor import examine  # start-up of the smaller commands stays light
 
     checks = examine()

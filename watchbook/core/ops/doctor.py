@@ -16,6 +16,8 @@ from django.db import DatabaseError, connection
 from watchbook.base import clock, env
 from watchbook.base.crypto import KeyTrouble, secret_file
 from watchbook.base.env import WrongSetting
+from watchbook.base.web.client import Client
+from watchbook.base.web.errors import Refused, TimedOut, Unreachable, WebError
 from watchbook.core.jobs import options as job_options
 from watchbook.core.ops import checked, health, migrating
 from watchbook.core.ops.health import Check
@@ -171,6 +173,27 @@ def _mail() -> str:
     return f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} answers."
 
 
+def _reachability() -> str:
+    """Sites whose address was set. The usual ones are not asked: a machine without internet is not set up badly."""
+    asked = [name for name in env.declared() if _is_site(name)]
+    client = Client(is_paced=False)
+    for name in asked:
+        try:
+            client.get(str(env.declared()[name].value), follow=0, deadline_seconds=5, raise_for_status=False)
+        except (Refused, Unreachable, TimedOut) as error:
+            raise _Bad(f"{name}: {error.message}") from None
+        except WebError:
+            pass  # it answers; what it answers is not ours to judge here
+    return f"{', '.join(asked)}: answered." if asked else "No site is set other than the usual ones."
+
+
+def _is_site(name: str) -> bool:
+    option = env.declared()[name]
+    if not name.endswith("_URL") or not option.is_set or option.secret or name == "WATCHBOOK_PUBLIC_URL":
+        return False
+    return str(option.value).startswith(("http://", "https://"))
+
+
 def _workers() -> str:
     if "job_workers" not in connection.introspection.table_names():
         return "None has been here yet."
@@ -193,6 +216,7 @@ QUESTIONS: dict[str, Callable[[], str]] = {
     "clock": _clock,
     "broker": _broker,
     "mail": _mail,
+    "reachability": _reachability,
     "workers": _workers,
 }
 ON_THE_DATABASE = {"database", "migrations", "clock", "workers"}

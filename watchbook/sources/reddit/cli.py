@@ -42,14 +42,12 @@ def _crawl(community: str | None, mode: str, force: bool) -> dict[str, Any]:
 
     if not options.is_live():
         raise Failure("REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET are not set: nothing is fetched.", "not_configured")
-    name, args = JOBS[mode], {"detailed": True}
+    name, args = JOBS[mode], {"detailed": True, **({"community": community} if community else {})}
     if force and mode == "incremental":
         args["force"] = True
     try:
         if community and mode == "incremental":
             run = runner.run_now("reddit.community", {"community": community}, exclusive=f"reddit:{community}")
-        elif community:
-            raise Failure(f"--mode {mode} is for all communities.", "usage")
         else:
             run = runner.run_now(name, args, exclusive=f"job:{name}")
     except GiveUp as error:

@@ -14,10 +14,14 @@ from watchbook.core.notify.errors import Unreadable
 from watchbook.core.notify.models import ChannelType, NotificationChannel
 
 
+def bound_to(channel: NotificationChannel) -> str:
+    return f"channel:{channel.pk}:config"
+
+
 def write(channel: NotificationChannel, config: dict[str, Any]) -> None:
     """Put a checked configuration on the row; the caller saves it."""
     text = json.dumps(config, ensure_ascii=False)
-    channel.secret = seal(text, bound_to=f"channel:{channel.pk}:config")
+    channel.secret = seal(text, bound_to=bound_to(channel))
     channel.config = masked(channel.channel_type, config)
 
 
@@ -26,7 +30,7 @@ def read(channel: NotificationChannel) -> dict[str, Any]:
     if channel.house_slot is not None:
         return {"email": channel.user.email}
     try:
-        text = open_sealed(channel.secret, bound_to=f"channel:{channel.pk}:config")
+        text = open_sealed(channel.secret, bound_to=bound_to(channel))
     except CannotOpen:
         raise Unreadable(
             _("The secrets of this channel cannot be opened with the present key. Enter them again.")

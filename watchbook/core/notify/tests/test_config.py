@@ -58,6 +58,12 @@ def test_a_host_name_in_another_script_travels_in_its_ascii_form():
     assert config.check("email", {"email": "a@bücher.example"}) == {"email": "a@xn--bcher-kva.example"}
 
 
+def test_a_name_is_one_line(alice):
+    given = {"email": "alice@example.com"}
+    saved = actions.create(alice, name=" Desk\r\nBcc: x@example.com\x00 ", channel_type="email", given=given)
+    assert saved.channel.name == "Desk Bcc: x@example.com"
+
+
 def test_a_secret_is_made_when_none_is_given_and_shown_once(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
     assert len(signing.key_of(saved.secret)) == 32

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 SECONDS = 120.0
 # Nothing of the operator's or of the test run's own environment.
-_DROPPED = re.compile(r"WATCHBOOK_|CELERY_|DATABASE_URL|REDIS_URL|EMAIL_|SECRET|DJANGO_")
+_DROPPED = re.compile(r"WATCHBOOK_|CELERY_|EMAIL_|SECRET|DJANGO_|\w+_URL\Z")
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import logging
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpResponse
 
 from watchbook.base.env import WrongSetting
 from watchbook.base.logs import request_id
+from watchbook.core.ops.faults import server_error
 from watchbook.core.ops.middleware import RequestId, SecurityHeaders, TrustedProxy
 
 
@@ -111,3 +113,12 @@ def test_a_path_with_control_characters_is_logged_escaped(capsys):
     logger.addHandler(handler)
     logger.warning("Not Found: %s", "/\n2026 forged\x1b[2J")
     assert "\\n2026 forged\\x1b[2J" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "status", "after"), [(OperationalError, 503, "5"), (KeyError, 500, None)])
+def test_a_page_that_the_database_failed_asks_to_come_back(rf, error, status, after):
+    try:
+        raise error("database is locked")
+    except error:
+        answer = server_error(rf.get("/"))
+    assert (answer.status_code, answer.headers.get("Retry-After")) == (status, after)

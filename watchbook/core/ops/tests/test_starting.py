@@ -8,6 +8,7 @@ import stat
 
 import pytest
 
+from standins.server import Site
 from watchbook.core.ops.tests.processes import Running, get, rows, run
 
 pytestmark = pytest.mark.crash
@@ -36,7 +37,8 @@ def test_two_processes_on_an_empty_folder_make_one_installation(up, tmp_path):
 
     keys = sorted(path.name for path in (tmp_path / "keys").iterdir())
     assert keys == ["secret_key", "secrets_key", "setup_code"]
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "keys").iterdir()} == {0o600}
+    kept = [*(tmp_path / "keys").iterdir(), *tmp_path.glob("watchbook.sqlite3*")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
     doubled = rows(tmp_path, "SELECT app, name FROM django_migrations GROUP BY app, name HAVING COUNT(*) > 1")
     assert doubled == []
     assert [process.ask() for process in both] == [0, 0]
@@ -85,6 +87,45 @@ def test_a_wrong_setting_is_one_clear_line(tmp_path, name, value):
     assert name in done.stderr
 
 
+@pytest.mark.parametrize("command", ["worker", "beat", "jobs list --json", "nga crawl --json", "migrate"])
+def test_every_command_reads_all_settings_before_it_does_anything(tmp_path, command):
+    done = run(tmp_path, *command.split(), REDDIT_RATE_LIMIT="many")
+    assert done.returncode == 1
+    assert done.stderr == "watchbook: REDDIT_RATE_LIMIT is 'many': expected a whole number\n"
+    if "--json" in command:
+        error = json.loads(done.stdout)["error"]
+        assert error == {"code": "wrong_setting", "message": done.stderr.strip().removeprefix("watchbook: ")}
+    assert run(tmp_path, *command.split(), "--help", REDDIT_RATE_LIMIT="many").returncode == 0
+
+
+def test_a_command_that_breaks_down_shows_where_only_with_debug(tmp_path):
+    assert run(tmp_path, "migrate").returncode == 0
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "watchbook.sqlite3") as database:
+        database.execute("DROP TABLE crawl_runs")
+    for words, is_shown in ((["jobs"], False), (["--debug", "jobs"], True)):
+        done = run(tmp_path, *words, "run", "nga.crawl", "--json")
+        assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "unexpected")
+        assert ("Traceback" in done.stderr) is is_shown
+
+
+@pytest.mark.parametrize(
+    ("command", "extra", "code", "sentence"),
+    [
+        ("jobs list", {"DATABASE_URL": "sqlite:////nowhere/x"}, "database", "The database cannot be used: unable to"),
+        ("sitemaps check http://127.0.0.1:9/ --against {home}", {}, None, "Error: Invalid value for '--against'"),
+        ("reddit crawl --now 9999-12-31T23:59:59Z", {}, None, "Error: Invalid value for '--now'"),
+    ],
+)
+def test_what_can_happen_to_anybody_is_a_sentence(tmp_path, command, extra, code, sentence):
+    done = run(tmp_path, *command.format(home=tmp_path).split(), "--json", **extra)
+    assert done.returncode == (1 if code else 2)
+    assert done.stderr.strip().splitlines()[-1].removeprefix("watchbook: ").startswith(sentence)
+    if code:
+        assert json.loads(done.stdout)["error"]["code"] == code
+
+
 def test_debug_is_refused_where_others_can_reach_it(tmp_path):
     done = run(tmp_path, "up", WATCHBOOK_DEBUG="on", WATCHBOOK_BIND="0.0.0.0:0")
     assert done.returncode == 1
@@ -112,14 +153,19 @@ def test_doctor_finds_what_is_wrong(tmp_path):
     assert run(tmp_path, "migrate").returncode == 0
     assert run(tmp_path, "doctor").returncode == 0
 
+    with Site() as site:
+        done = run(tmp_path, "doctor", NGA_BASE_URL=site.url, WATCHBOOK_TRUSTED_HOSTS=site.netloc)
+        assert (done.returncode, site.log.count()) == (0, 1)
+
     tmp_path.chmod(0o755)
     done = run(
         tmp_path, "doctor", "--json",
         CELERY_BROKER_URL="redis://:pw-sentinel@127.0.0.1:1/0", EMAIL_HOST="127.0.0.1", EMAIL_PORT="1",
-        WATCHBOOK_BINDD="x",
+        WATCHBOOK_BINDD="x", NGA_BASE_URL="http://127.0.0.1:9",
     )  # fmt: skip
     bad = {check["name"]: check["message"] for check in json.loads(done.stdout)["checks"] if not check["ok"]}
-    assert set(bad) == {"settings", "data_folder", "broker", "mail"}
+    assert set(bad) == {"settings", "data_folder", "broker", "mail", "reachability"}
+    assert bad["reachability"].startswith("NGA_BASE_URL: ")
     assert "WATCHBOOK_BINDD" in bad["settings"]
     assert "chmod 700" in bad["data_folder"]
     assert "pw-sentinel" not in done.stdout + done.stderr

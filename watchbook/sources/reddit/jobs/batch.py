@@ -9,7 +9,7 @@ from watchbook.base.web.counting import counted
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.sources.reddit import options
 from watchbook.sources.reddit.fetch import RedditTrouble, fetch_listing
-from watchbook.sources.reddit.jobs.incremental import finish
+from watchbook.sources.reddit.jobs.incremental import finish, known
 from watchbook.sources.reddit.jobs.visiting import visit_all
 from watchbook.sources.reddit.models import CommunityCache
 from watchbook.sources.reddit.models import Outcome as Word
@@ -26,12 +26,16 @@ def is_wanted(_now: datetime) -> bool:
     return options.is_live() and options.BATCH_CRAWL.value
 
 
-def crawl_batch(ctx: JobContext, detailed: bool = False, force_refresh: bool = False) -> Outcome:
-    """Fill the cache of all active communities. It always fills anew; `force_refresh` is what other programs send."""
+def crawl_batch(ctx: JobContext, detailed: bool = False, force_refresh: bool = False, community: str = "") -> Outcome:
+    """Fill the cache of all active communities, or of a named one.
+
+    It always fills anew; `force_refresh` is what other programs send.
+    """
     if not options.is_live():
         return NOTHING_TO_DO
     communities.sync_pool(ctx.now)
-    rows = list(CommunityCache.objects.active().order_by("community_name"))
+    active = CommunityCache.objects.active().order_by("community_name")
+    rows = [known(community)] if community else list(active)
     reports = visit_all(ctx, rows, lambda row: fill_one(ctx, row), claims=False)
     return finish(ctx, reports, detailed=detailed)
 

@@ -40,10 +40,15 @@ def crawl_community(ctx: JobContext, community: str) -> Outcome:
     if not options.is_live():
         return NOTHING_TO_DO
     communities.sync_pool(ctx.now)
-    row = CommunityCache.objects.named(full_name(community))
+    return finish(ctx, [visit(ctx, known(community), communities.Planner(ctx.now))], detailed=True)
+
+
+def known(name: str) -> CommunityCache:
+    """The community of this name; gives up when the pool has none."""
+    row = CommunityCache.objects.named(full_name(name))
     if row is None:
-        raise GiveUp(f"{full_name(community)} is not in the pool.", "unknown_community")
-    return finish(ctx, [visit(ctx, row, communities.Planner(ctx.now))], detailed=True)
+        raise GiveUp(f"{full_name(name)} is not in the pool.", "unknown_community")
+    return row
 
 
 def full_name(name: str) -> str:
@@ -52,11 +57,11 @@ def full_name(name: str) -> str:
 
 
 def finish(ctx: JobContext, reports: list[VisitReport], *, detailed: bool) -> Outcome:
-    """Tiers follow from the new averages; the hour's row is brought up to date."""
+    """Tiers follow from the new averages; the hour's row is brought up to date, for a person who waits at once."""
     with ctx.writing():
         names = [report.community for report in reports]
         communities.apply_assignments(communities.calculate_assignments(names), ctx.now)
-        metrics.describe_hour(ctx.now)
+        metrics.describe_hour(ctx.now, anew=detailed)
     return summary(reports, detailed=detailed)
 
 

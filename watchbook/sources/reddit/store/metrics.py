@@ -77,13 +77,14 @@ def _make_row(now: datetime) -> None:
     CrawlMetrics.objects.bulk_create([CrawlMetrics(metric_date=day, metric_hour=hour)], ignore_conflicts=True)
 
 
-def describe_hour(now: datetime) -> None:
+def describe_hour(now: datetime, *, anew: bool = False) -> None:
     """What is counted rather than added: communities, tiers, posts of the last day, freshness of this hour.
 
-    Every ten minutes at most: a crawl that comes every minute need not count everything each time.
+    Every ten minutes at most unless `anew`: a crawl that comes every minute need not count everything each time.
     """
     day, hour = hour_of(now)
-    if CrawlMetrics.objects.filter(metric_date=day, metric_hour=hour, described_at__gt=now - DESCRIBED_EVERY).exists():
+    lately = CrawlMetrics.objects.filter(metric_date=day, metric_hour=hour, described_at__gt=now - DESCRIBED_EVERY)
+    if not anew and lately.exists():
         return
     start = hour_start(now)
     delays = freshness(start, start + timedelta(hours=1))

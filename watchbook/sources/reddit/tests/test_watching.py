@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
+from click.testing import CliRunner
 from django.core.cache import cache
 from django.utils import translation
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
 from watchbook.sources.reddit import actions
+from watchbook.sources.reddit.cli import group
 from watchbook.sources.reddit.fetch import turns
 from watchbook.sources.reddit.models import CommunityCache, CrawlDay, CrawlMetrics, PostHot, PostRaw
 from watchbook.sources.reddit.store.metrics import percentile
@@ -58,6 +61,30 @@ def test_the_batch_crawl_fills_the_cache_and_nothing_else(desk):
     assert [item["source_post_id"] for item in read(desk)] == [post]
     request = desk.site.log.last("/r/webdev/top")
     assert (request.params["t"], request.params["limit"]) == ("month", "100")
+
+
+@pytest.mark.parametrize("mode", ["incremental", "batch", "low-quality"])
+def test_every_mode_of_the_command_crawls_a_named_community(desk, mode):
+    desk.add("webdev", "python")
+    desk.world.post("webdev", "A lantern")
+    words = ["crawl", "r/webdev", "--mode", mode, "--now", desk.now.isoformat(), "--json"]
+    result = CliRunner().invoke(group, words, catch_exceptions=False)
+    assert (result.exit_code, [line["community"] for line in json.loads(result.stdout)["communities"]]) == (
+        0,
+        ["r/webdev"],
+    )
+    words[1] = "r/unknown"
+    result = CliRunner().invoke(group, words, catch_exceptions=False)
+    assert (result.exit_code, json.loads(result.stdout)["error"]["code"]) == (1, "unknown_community")
+
+
+def test_a_crawl_that_somebody_waits_for_leaves_the_hours_row_true(desk):
+    desk.add("webdev")
+    desk.crawl("webdev")
+    desk.wait(minutes=2)
+    desk.world.post("webdev", "A lantern")
+    desk.crawl("webdev")
+    assert CrawlMetrics.objects.get().valid_posts_24h == 1
 
 
 def test_the_batch_crawl_is_off_unless_switched_on(desk, monkeypatch):
