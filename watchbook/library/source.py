@@ -51,6 +51,7 @@ SOURCE = Source(
     audit_kinds=(
         ("library.archived", "Workspace or space archived"),
         ("library.channel", "Release channel switched"),
+        ("library.exported", "Space exported"),
         ("library.flags", "Library feature switched"),
         ("library.member", "Workspace member changed"),
         ("library.migration", "Migration started"),

@@ -94,6 +94,10 @@ def add_token(email: str, scopes: tuple[str, ...], days: int, name: str, as_json
     from watchbook.core.accounts import tokens as making
     from watchbook.core.accounts.addresses import normalise
 
+    if unknown := set(scopes) - set(making.SCOPES):
+        raise click.UsageError(
+            f"There is no scope {', '.join(sorted(unknown))}. Scopes are {', '.join(making.SCOPES)}."
+        )
     with failing_as(as_json):
         person = User.objects.filter(email=normalise(email), is_active=True).first()
         if person is None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Min, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.base import clock
+from watchbook.base.store.disk import disk_usage
 from watchbook.core.jobs import liveness
 from watchbook.core.jobs.models import JobRun, State, Worker
 from watchbook.core.ops import options
@@ -125,21 +123,6 @@ def disk() -> Check:
     if usage.percent > options.DISK_PERCENT.value:
         return Check("disk", False, _("The disk is %(percent)s %% full, %(free)s are left. Make room.") % facts)
     return Check("disk", True, _("The disk is %(percent)s %% full, %(free)s are left.") % facts)
-
-
-@dataclass(frozen=True)
-class DiskUsage:
-    total: int
-    free: int
-
-    @property
-    def percent(self) -> float:
-        return 100 * (self.total - self.free) / self.total if self.total else 0.0
-
-
-def disk_usage() -> DiskUsage:
-    usage = shutil.disk_usage(Path(settings.HOME))
-    return DiskUsage(usage.total, usage.free)
 
 
 def _alive(role: str) -> QuerySet[Worker]:

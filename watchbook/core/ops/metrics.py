@@ -10,6 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 
 from watchbook import __version__
 from watchbook.base import clock
+from watchbook.base.store.disk import disk_usage
 from watchbook.core.alerts.models import Alert
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.models import Delivery, Level
@@ -69,4 +70,4 @@ def _health() -> Iterator[Metric]:
         ready.add_metric([check.name], 1 if check.ok else 0)
     yield ready
     yield GaugeMetricFamily("watchbook_workers", "Live workers.", health.live_workers())
-    yield GaugeMetricFamily("watchbook_disk_used_ratio", "Share of the disk in use.", health.disk_usage().percent / 100)
+    yield GaugeMetricFamily("watchbook_disk_used_ratio", "Share of the disk in use.", disk_usage().percent / 100)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.base import clock
+from watchbook.base.store.disk import disk_usage
 from watchbook.core import registry
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
@@ -39,7 +40,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "waiting": JobRun.objects.ready(now).count(),
         "pending": Delivery.objects.filter(state=DeliveryState.PENDING).count(),
         "alerts": Alert.objects.filter(live_slot__isnull=False).count(),
-        "disk": health.disk_usage(),
+        "disk": disk_usage(),
     }
     return render(request, "ops/overview.html", shown)
 

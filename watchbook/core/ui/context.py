@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext
 
 import watchbook
+from watchbook.base.store.disk import disk_usage
 from watchbook.core import registry
 from watchbook.core.alerts.models import Alert
 from watchbook.core.ui.reader import HTML_LANG
@@ -66,6 +67,10 @@ class House:
         """One query for a page, none when the view has counted already."""
         counted = getattr(self._request, "alerts_open", None)
         return Alert.objects.open().count() if counted is None else counted
+
+    @property
+    def is_disk_full(self) -> bool:
+        return disk_usage().is_full
 
     @cached_property
     def menu(self) -> list[Entry]:

@@ -16,6 +16,7 @@ from watchbook.base import clock
 from watchbook.base.store.scratch import scratch
 from watchbook.base.text import cut
 from watchbook.core import registry
+from watchbook.core.accounts import audit
 from watchbook.core.search.links import safe_link
 from watchbook.core.stream.clip import Clip, find_clip
 from watchbook.library import access
@@ -49,6 +50,7 @@ def export_space(user: Any, space_id: UUID) -> tuple[BinaryIO, str]:
     Whoever sends the file closes it.
     """
     space = access.space_for(user, space_id)
+    audit.record("library.exported", actor=user, subject=str(space.pk), title=space.name)
     with scratch("export") as folder:
         path = folder / "space.zip"
         write_zip(space, path)

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from watchbook.core.accounts.models import AuditEvent
 from watchbook.library import actions
 from watchbook.library.cli import group
 from watchbook.library.errors import Wrong
@@ -59,6 +60,8 @@ def test_export_and_import_give_the_same_tree(desk, tmp_path):
     file, _name = actions.export_space(desk.rene, desk.space.pk)
     with file:
         target.write_bytes(file.read())
+    told = AuditEvent.objects.filter(event="library.exported")
+    assert [(row.actor_id, row.subject) for row in told] == [(desk.rene.pk, str(desk.space.pk))]
     other = actions.create_space(desk.olga, desk.workspace.pk, "Copy")
     actions.import_file(desk.olga, other.pk, target, "out.zip")
     assert tree(other) == tree(desk.space)

@@ -99,7 +99,6 @@ def test_token_is_printed_once() -> None:
     [
         (["nobody@example.com"], "not_found"),
         (["member@example.com", "--scope", "staff"], "invalid"),
-        (["member@example.com", "--scope", "*"], "invalid"),
         (["member@example.com", "--days", "0"], "invalid"),
     ],
 )
@@ -107,3 +106,9 @@ def test_token_that_cannot_be_given(arguments: list[str], code: str) -> None:
     User.objects.create_user("member@example.com", None)
     status, out = run(tokens_command, "add", *arguments, "--json")
     assert (status, json.loads(out)["error"]["code"]) == (1, code)
+
+
+def test_a_scope_that_nobody_knows_is_wrong_usage() -> None:
+    User.objects.create_user("member@example.com", None)
+    assert run(tokens_command, "add", "member@example.com", "--scope", "*", "--json")[0] == 2
+    assert not tokens.ApiToken.objects.exists()

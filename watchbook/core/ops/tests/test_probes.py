@@ -6,6 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from watchbook.base import clock
+from watchbook.base.store.disk import DiskUsage
 from watchbook.core.accounts import tokens
 from watchbook.core.jobs.models import State
 from watchbook.core.ops import health
@@ -74,7 +75,7 @@ def test_a_run_that_waits_for_its_own_kind_is_not_stuck(staff_client, living, ma
 
 
 def test_a_full_disk_is_told(staff_client, living, monkeypatch):
-    monkeypatch.setattr(health, "disk_usage", lambda: health.DiskUsage(total=1000, free=49))
+    monkeypatch.setattr(health, "disk_usage", lambda: DiskUsage(total=1000, free=49))
     assert cause(staff_client) == ["disk"]
 
 

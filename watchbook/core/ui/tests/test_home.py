@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import translation
 
 from watchbook.base import clock
+from watchbook.base.store import disk
 from watchbook.core.alerts.models import Alert
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.models import NotificationChannel
@@ -198,3 +199,13 @@ def test_backup_that_cannot_be_read_is_no_backup(operator, monkeypatch):
     client.force_login(operator)
     monkeypatch.setattr(shelf, "listed", lambda: [shelf.Kept("x.tar", 10, clock.now(), None, "cut short")])
     assert "2 of 4" in client.get("/").text
+
+
+def test_a_full_disk_is_told_on_every_page_as_long_as_it_lasts(operator, monkeypatch):
+    client = Client()
+    client.force_login(operator)
+    assert "The disk is full" not in client.get("/stream/").text
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "LEAST_FREE", 2**62)
+        assert "The disk is full" in client.get("/stream/").text
+    assert "The disk is full" not in client.get("/stream/").text
