@@ -21,7 +21,7 @@ from typing import Any
 from bench import _nga_raw
 from standins.nga_board import NgaBoard, answers, dialect
 
-TOPICS, PAGES_EACH = 36, 5
+TOPICS, PAGES_EACH = 96, 5
 # SQLite empties its log when it has a thousand pages; this many topics are several times as much.
 TOPICS_IN_A_TURN = 12
 BAR, MOST_QUERIES = 0.40, 3

@@ -104,9 +104,7 @@ class _Rows:
         if is_stub(row):
             self.stubs[pid] = stub(row)
         else:
-            to = values.whole(row.get("comment_to_id"), -1)
-            is_note = to >= 0 and values.whole(row.get("type")) & bits.NOTE
-            self.floors[pid] = self.reader.read(row, parent=to if is_note else None)
+            self.floors[pid] = self.reader.read(row, parent=_hangs_on(row) if "comment_to_id" in row else None)
         if row.get("comment") or row.get("comment_id"):
             self._take_notes(row, pid)
 
@@ -117,6 +115,12 @@ class _Rows:
                 self.hung[values.whole(note.get("pid"))] = self.reader.read(note, parent=parent)
         named = [pid for pid in values.raw_text(row.get("comment_id")).split(",") if pid.strip()]
         self.notes.add("gone_notes", max(0, len(named) - len(shown)))
+
+
+def _hangs_on(row: Mapping[str, Any]) -> int | None:
+    """The post under which a note was written; None for what is none."""
+    to = values.whole(row.get("comment_to_id"), -1)
+    return to if to >= 0 and values.whole(row.get("type")) & bits.NOTE else None
 
 
 def page_of_floor(floor_number: int) -> int:
