@@ -57,7 +57,7 @@ def _asked(client: Any, user: Any, there: dict[str, UUID]) -> dict[str, Callable
 
 
 def _cursor(user: Any, page_id: UUID) -> str:
-    from watchbook.library import actions
+    from watchbook.systems.library import actions
 
     cursor = ""
     for _ in range(DEEP_PIECE - 1):

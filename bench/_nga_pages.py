@@ -23,7 +23,7 @@ class Archive:
 
     def __init__(self) -> None:
         from watchbook.core.accounts.models import User
-        from watchbook.sources.nga.models import Forum
+        from watchbook.systems.nga.models import Forum
 
         self.random = random.Random(7)
         self.size = 0
@@ -42,9 +42,9 @@ class Archive:
         from django.db import transaction
 
         from watchbook.core.search import index
-        from watchbook.sources.nga.models import Thread
-        from watchbook.sources.nga.store.telling import _document
-        from watchbook.sources.nga.store.versions import NEW_FLOOR
+        from watchbook.systems.nga.models import Thread
+        from watchbook.systems.nga.store.publish import _document
+        from watchbook.systems.nga.store.versions import NEW_FLOOR
 
         with transaction.atomic():
             threads = Thread.objects.bulk_create([self._thread(number) for number in numbers])
@@ -54,7 +54,7 @@ class Archive:
             index.put(_document(thread, self._words(60)) for thread in threads)
 
     def _thread(self, number: int) -> Any:
-        from watchbook.sources.nga.models import Thread
+        from watchbook.systems.nga.models import Thread
 
         at = START + timedelta(minutes=number)
         # One in five hundred is about the word that is searched for.
@@ -67,7 +67,7 @@ class Archive:
         )  # fmt: skip
 
     def _floors(self, number: int, thread: Any) -> Iterator[Any]:
-        from watchbook.sources.nga.store.versions import NewFloor
+        from watchbook.systems.nga.store.versions import NewFloor
 
         count = LONG_FLOORS if number == 0 else FLOORS
         if number == 0:
@@ -92,10 +92,10 @@ class Archive:
             cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
 
     def addresses(self) -> dict[str, str]:
-        from watchbook.core.ui.paging import write_cursor
-        from watchbook.sources.nga.models import Thread
-        from watchbook.sources.nga.models.by_reply import place_of
-        from watchbook.sources.nga.views.topics import PER_PAGE
+        from watchbook.kit.paging import write_cursor
+        from watchbook.systems.nga.filters import cursor_of
+        from watchbook.systems.nga.models import Thread
+        from watchbook.systems.nga.views.topics import PER_PAGE
 
         def last(column: str) -> Any:
             """Where the last page begins, which is as full as the first."""
@@ -106,7 +106,7 @@ class Archive:
             "list": "/nga/",
             "list, last page": f"/nga/?older={write_cursor(last('thread_created_at'), 'thread_created_at')}",
             "list by reply": "/nga/?order=last_reply",
-            "list by reply, last page": f"/nga/?order=last_reply&older={place_of(last('last_reply_at'))}",
+            "list by reply, last page": f"/nga/?order=last_reply&older={cursor_of(last('last_reply_at'))}",
             "topic": "/nga/topics/10000000/",
             "topic, last page": f"/nga/topics/10000000/?page={LONG_FLOORS // 20}",
             "a topic of three floors": f"/nga/topics/{middle}/",

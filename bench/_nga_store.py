@@ -125,7 +125,7 @@ def _empty_log() -> None:
 
 
 def _read(body: bytes) -> Any:
-    from watchbook.sources.nga.parse.answer import read_topic
+    from watchbook.systems.nga.parse.answer import read_topic
 
     return read_topic(body, content_type="text/javascript; charset=GBK")
 
@@ -134,7 +134,7 @@ def _pair(page: Any) -> tuple[Any, Any]:
     """A row for the topic as the list would have made it, and a twin for the raw rows."""
     from django.utils import timezone
 
-    from watchbook.sources.nga.models import Forum, Thread
+    from watchbook.systems.nga.models import Forum, Thread
 
     now = timezone.now()
     forum, _ = Forum.objects.get_or_create(source_forum_id=7, defaults={"list_url": ""})
@@ -152,7 +152,7 @@ def _pair(page: Any) -> tuple[Any, Any]:
 def _run_of(thread: Any) -> tuple[int, int]:
     from django.utils import timezone
 
-    from watchbook.sources.nga.store.runs import begin_run, begin_thread
+    from watchbook.systems.nga.store.runs import begin_run, begin_thread
 
     now = timezone.now()
     run = begin_run(thread.forum, "manual", (now.date(), now.date()), now)
@@ -164,8 +164,8 @@ def _store(thread_id: int, run: int, row: int, pages: list[Any]) -> None:
     from django.db import transaction
     from django.utils import timezone
 
-    from watchbook.sources.nga.store.floors import store_page
-    from watchbook.sources.nga.store.records import PageReading
+    from watchbook.systems.nga.store.posts import store_page
+    from watchbook.systems.nga.store.versions import PageReading
 
     for number, page in enumerate(pages, 1):
         goes_on = number + 1 if number < len(pages) else None

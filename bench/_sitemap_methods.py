@@ -39,7 +39,7 @@ def peak_megabytes(process: int | str = "self", row: str = "VmHWM:") -> float:
 
 def watchbook_snapshot(url: str, folder: Path) -> list[Any]:
     """Fetch to disk, read, write canonical lists."""
-    from watchbook.sources.sitemaps.parse import read_part
+    from watchbook.systems.sitemaps.parse import read_part
 
     def fetch(address: str) -> Path:
         path = folder / "body"
@@ -60,7 +60,7 @@ def read_watchbook(url: str) -> dict[str, float]:
     # Imports are not measured, for nobody; this one is loaded late otherwise.
     import lxml.etree  # noqa: F401
 
-    import watchbook.sources.sitemaps.parse  # noqa: F401
+    import watchbook.systems.sitemaps.parse  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder:
         return measured(lambda: sum(part.count for part in watchbook_snapshot(url, Path(folder))))
@@ -134,8 +134,8 @@ def check_watchbook(url: str) -> dict[str, float]:
     import lxml.etree  # noqa: F401
     import zstandard
 
-    from watchbook.sources.sitemaps.compare import compare, union_of
-    from watchbook.sources.sitemaps.parse import PartList
+    from watchbook.systems.sitemaps.compare import compare, union_of
+    from watchbook.systems.sitemaps.parse.lists import PartList
 
     def keep(address: str, folder: Path) -> list[Any]:
         folder.mkdir()

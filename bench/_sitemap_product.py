@@ -54,7 +54,7 @@ def _checker(url: str) -> Callable[[], dict[str, Any]]:
     from watchbook.base import clock
     from watchbook.core.accounts.models import User
     from watchbook.core.jobs import runner
-    from watchbook.sources.sitemaps.models import MonitorTask, url_digest
+    from watchbook.systems.sitemaps.models import MonitorTask, url_digest
 
     monitor = MonitorTask.objects.create(
         user=User.objects.create_user("bench@example.com", None),

@@ -158,11 +158,10 @@ def ours(rows: Rows) -> tuple[Any, list[UUID], Callable[[dict[str, int]], dict[s
 
     from watchbook.core.accounts.access import viewer_scopes
     from watchbook.core.search.find import find
-    from watchbook.library import actions
-    from watchbook.library.models import Page, PageNodeMeta
-    from watchbook.library.models.walk import way_to
-    from watchbook.library.store import news
-    from watchbook.library.store.order import many_after
+    from watchbook.systems.library import actions
+    from watchbook.systems.library.models import Page, PageNodeMeta
+    from watchbook.systems.library.models.tree import ancestors, many_after
+    from watchbook.systems.library.store import publish
 
     user = get_user_model().objects.create_user("bench@example.com", None, is_verified=True)
     workspace = actions.create_workspace(user, "Bench")
@@ -180,7 +179,7 @@ def ours(rows: Rows) -> tuple[Any, list[UUID], Callable[[dict[str, int]], dict[s
         batch_size=1000,
     )
     for start in range(0, len(pages), 5000):
-        news.put(pages[start : start + 5000])
+        publish.put(pages[start : start + 5000])
     settle(connection)
 
     def acts(places: dict[str, int]) -> dict[str, Callable[[], Any]]:
@@ -188,7 +187,7 @@ def ours(rows: Rows) -> tuple[Any, list[UUID], Callable[[dict[str, int]], dict[s
         scopes = viewer_scopes(user)
         return {
             "children": lambda: list(actions.list_children(user, page_id=there["crowd"], limit=100).items),
-            "way to a page": lambda: way_to(there["deep"]),
+            "way to a page": lambda: ancestors(there["deep"]),
             "move big": swing(lambda target: move(there["big"], target), [ids[0], None]),
             "move small": swing(lambda target: move(there["small"], target), [ids[0], None]),
             "search": lambda: find("高潮时间 42", scopes=scopes, limit=30).items,

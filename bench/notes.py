@@ -60,7 +60,7 @@ def verdict(speeds: dict[str, float], name: str) -> str:
 
 
 def commits() -> float:
-    from watchbook.sources.notes.models import Fence
+    from watchbook.systems.notes.models import Fence
 
     row = Fence.objects.create(workflow_name="bare")
 
@@ -80,11 +80,11 @@ def rate(step: Callable[[], int], seconds: float = 3.0) -> float:
 
 def locks() -> float:
     from watchbook.base import clock
-    from watchbook.sources.notes.store import executions
+    from watchbook.systems.notes import store
 
     def step() -> int:
-        got = executions.acquire("bench", clock.now())
-        executions.release(got.holder, "completed", clock.now())
+        got = store.acquire("bench", clock.now())
+        store.release(got.holder, "completed", clock.now())
         return 1
 
     return rate(step)
@@ -92,12 +92,13 @@ def locks() -> float:
 
 def claims() -> float:
     from watchbook.base import clock
-    from watchbook.sources.notes.store import candidates, executions
+    from watchbook.systems.notes import store
+    from watchbook.systems.notes.store import candidates
 
-    found = [candidates.Found(f"{number:024x}", "xhs") for number in range(20_000)]
+    found = [candidates.FoundNote(f"{number:024x}", "xhs") for number in range(20_000)]
     for start in range(0, len(found), 500):
         candidates.store_found(found[start : start + 500], clock.now())
-    mine = executions.acquire("claims", clock.now()).holder
+    mine = store.acquire("claims", clock.now()).holder
     began, taken = time.monotonic(), 0
     while rows := candidates.claim(mine, 20, clock.now()):
         taken += len(rows)
@@ -107,7 +108,7 @@ def claims() -> float:
 def notes() -> dict[str, float]:
     from standins.note_platform import shapes
     from standins.note_platform.ledger import Ledger
-    from watchbook.sources.notes.parse.note import parse_feed, parse_page
+    from watchbook.systems.notes.parse.note import parse_feed, parse_page
 
     entry = Ledger().add("Lantern", "Lights along the river. " * 100, tags=["lantern"] * 10)
     body, page = json.dumps(shapes.feed(entry)).encode(), shapes.page(entry)
@@ -125,13 +126,13 @@ def notes() -> dict[str, float]:
 
 
 def cookies() -> float:
-    from watchbook.sources.notes import vault
+    from watchbook.systems.notes import encryption
 
     plain = "web_session=made-up-secret; " * 20
 
     def step() -> int:
-        sealed, _key_id = vault.close(plain, name="one", platform="xhs")
-        vault.open_(sealed, name="one", platform="xhs")
+        sealed, _key_id = encryption.encrypt(plain, name="one", platform="xhs")
+        encryption.decrypt(sealed, name="one", platform="xhs")
         return 1
 
     return rate(step)

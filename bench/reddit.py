@@ -66,11 +66,11 @@ def reddit_in_a_process() -> str:
 
 
 def compare(address: str) -> bool:
-    from watchbook.sources.reddit.store import posts
+    from watchbook.systems.reddit.store import posts
 
     plain = Ours()
     theirs = Theirs(address)
-    tell, posts.telling.tell_posts = posts.telling.tell_posts, lambda decisions, reading: None
+    tell, posts.publish_posts = posts.publish_posts, lambda decisions, reading: None
     good = True
     print(f"a page of {POSTS} posts, best of {ROUNDS}, CPU of the reading process")
     for name, is_new in (("posts nobody knows", True), ("known posts, new scores", False)):
@@ -80,7 +80,7 @@ def compare(address: str) -> bool:
             f"  {name:24} ours {mine * 1000:6.1f} ms   praw + update_or_create {other * 1000:6.1f} ms"
             f"   {other / mine:4.1f}x"
         )
-    posts.telling.tell_posts = tell
+    posts.publish_posts = tell
     print(f"  with the search index    ours {measured([plain], True)[0] * 1000:6.1f} ms")
     print(f"  bar {BAR:g}x: {'met' if good else 'MISSED'}")
     return good
@@ -88,7 +88,7 @@ def compare(address: str) -> bool:
 
 def measured(sides: Sequence[Ours | Theirs], is_new: bool) -> list[float]:
     """The least of some rounds, in turns: what else the machine does can only add."""
-    spent: dict[int, list[float]] = {number: [] for number in range(len(sides))}
+    usage: dict[int, list[float]] = {number: [] for number in range(len(sides))}
     for side in sides:  # connections, imports, caches
         side.forget()
         side.read()
@@ -96,8 +96,8 @@ def measured(sides: Sequence[Ours | Theirs], is_new: bool) -> list[float]:
         for number, side in enumerate(sides):
             if is_new:
                 side.forget()
-            spent[number].append(timed(side.read))
-    return [min(times) for times in spent.values()]
+            usage[number].append(timed(side.read))
+    return [min(times) for times in usage.values()]
 
 
 def timed(step: Callable[[], object]) -> float:
@@ -108,13 +108,13 @@ def timed(step: Callable[[], object]) -> float:
 
 class Ours:
     def __init__(self) -> None:
-        from watchbook.sources.reddit.models import CommunityCache
+        from watchbook.systems.reddit.models import CommunityCache
 
         self.row = CommunityCache.objects.create(community_name="r/webdev")
 
     def forget(self) -> None:
         from watchbook.core.search import index
-        from watchbook.sources.reddit.models import CommunityCache, PostHot, PostRaw, PostSpan
+        from watchbook.systems.reddit.models import CommunityCache, PostHot, PostRaw, PostSpan
 
         ids = list(PostRaw.objects.values_list("source_post_id", flat=True))
         index.remove("reddit_post", ids)
@@ -126,15 +126,15 @@ class Ours:
         from django.db import transaction
 
         from watchbook.base import clock
-        from watchbook.sources.reddit.jobs.walking import walk_new
-        from watchbook.sources.reddit.models import CommunityCache
-        from watchbook.sources.reddit.store.visits import store_visit
+        from watchbook.systems.reddit.jobs.crawl_community import read_new
+        from watchbook.systems.reddit.models import CommunityCache
+        from watchbook.systems.reddit.store.crawls import store_crawl
 
         row = CommunityCache.objects.get(pk=self.row.pk)
-        walk = walk_new(row, page_size=100)
+        walk = read_new(row, page_size=100)
         assert len(walk.posts) == POSTS, walk
         with transaction.atomic():
-            store_visit("r/webdev", walk, next_due=clock.now(), now=clock.now())
+            store_crawl("r/webdev", walk, next_due=clock.now(), now=clock.now())
 
 
 class Theirs:

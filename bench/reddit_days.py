@@ -52,7 +52,7 @@ def whole(communities: int, days: float, seed: int, budget: int) -> bool:
     from standins.reddit import RedditSite
     from standins.reddit.site import Mishaps
     from watchbook.base import clock
-    from watchbook.sources.reddit.tests.days import START, Days, environment
+    from watchbook.systems.reddit.tests.simulation import START, Days, environment
 
     logging.disable(logging.INFO)
     call_command("migrate", verbosity=0)
@@ -78,8 +78,8 @@ def whole(communities: int, days: float, seed: int, budget: int) -> bool:
 
 def compare(communities: int, days: float, seed: int) -> bool:
     """The same arrivals for all: tiers, adaptive at as many requests, adaptive at a tenth of the allowance."""
-    from watchbook.sources.reddit.tests.days import USUAL
-    from watchbook.sources.reddit.tests.replay import Policy, arrivals, other_requests, replay
+    from watchbook.systems.reddit.tests.replay import Policy, arrivals, other_requests, replay
+    from watchbook.systems.reddit.tests.simulation import USUAL
 
     times = arrivals(communities, days, seed, USUAL)
     tiers = replay(times, days, Policy("tiers"))

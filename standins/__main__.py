@@ -13,8 +13,12 @@ NAMES = {
     "notes": "standins.note_platform.__main__",
     "smtp": "standins.smtp_sink.__main__",
     "webhooks": "standins.webhook_sink",
+    "chat": "standins.chat_services",
+    "push": "standins.push_service",
     "proxy": "standins.fault_proxy",
+    "storage": "standins.object_storage",
     "reddit": "standins.reddit.__main__",
+    "feishu": "standins.feishu_table",
 }
 
 

@@ -1,4 +1,4 @@
-"""The control desk under /_standin/: a test in another process reads the log and the ledger and scripts faults.
+"""The control API under /_standin/: a test in another process reads the log and the ledger and scripts faults.
 
 GET    /_standin/requests[?path=&after=]   what was asked        DELETE forgets it
 GET    /_standin/ledger                    what the site holds

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from standins.demo_desk import Desk, becomes
+from standins.demo_server import DemoServer, becomes
 
 # What can be filed, by system.
 KINDS = {
@@ -27,14 +27,14 @@ class Shelf:
         self.filed: dict[tuple[str, str], str] = {}
         self._turns = itertools.cycle(KINDS)
 
-    def set_up(self, desk: Desk) -> None:
+    def set_up(self, desk: DemoServer) -> None:
         self.workspace_id = desk.ask("POST", "/library/workspaces", {"name": "Demo"})["id"]
         space = desk.ask("POST", f"/library/workspaces/{self.workspace_id}/spaces", {"name": "Watching"})
         self.space_id = space["id"]
         folder = {"title": "Worth keeping", "node_type": "folder"}
         self.folder_id = desk.ask("POST", f"/library/spaces/{self.space_id}/pages", folder)["id"]
 
-    def file_newest(self, desk: Desk, system: str) -> dict[str, Any] | None:
+    def file_newest(self, desk: DemoServer, system: str) -> dict[str, Any] | None:
         """The newest thing of a system that is not filed yet, as its button does it."""
         for key in _news(desk, system):
             if key[0] in KINDS[system] and key not in self.filed:
@@ -44,14 +44,14 @@ class Shelf:
                 return page
         return None
 
-    def go_on(self, desk: Desk) -> None:
+    def go_on(self, desk: DemoServer) -> None:
         """Something of the system whose turn it is."""
         self.file_newest(desk, next(self._turns))
 
     def count(self, system: str) -> int:
         return sum(kind in KINDS[system] for kind, _ in self.filed)
 
-    def one_round(self, desk: Desk, truths: Mapping[str, Truth]) -> tuple[tuple[Any, ...], bool]:
+    def one_round(self, desk: DemoServer, truths: Mapping[str, Truth]) -> tuple[tuple[Any, ...], bool]:
         """File one thing of each system, write a remark on the first, and look at everything again."""
         self.set_up(desk)
         wrong = []
@@ -67,7 +67,7 @@ class Shelf:
             print(f"library: {sentence}")
         return ("library", 0, f"+{len(self.filed) + 1} −0 ~1", 0, len(self.filed)), not wrong
 
-    def _write_remark(self, desk: Desk) -> list[str]:
+    def _write_remark(self, desk: DemoServer) -> list[str]:
         page_id = next(iter(self.filed.values()))
         page = desk.ask("GET", f"/library/pages/{page_id}")
         body = {"version": page["version"], "content": f"<p>{REMARK}</p>{page['content']}"}
@@ -77,7 +77,7 @@ class Shelf:
         is_kept = len(versions) == 2 and REMARK not in before["content"]
         return [] if is_kept else ["the remark did not become a second version beside the first"]
 
-    def _look(self, desk: Desk) -> list[str]:
+    def _look(self, desk: DemoServer) -> list[str]:
         rows = desk.ask("GET", f"/library/spaces/{self.space_id}/pages?limit=200")["items"]
         found = {(row["id"], row["node_type"], row["parent_page_id"]) for row in rows}
         wanted = {(page_id, "file", self.folder_id) for page_id in self.filed.values()}
@@ -89,7 +89,7 @@ class Shelf:
         return wrong
 
 
-def _news(desk: Desk, system: str) -> Iterator[tuple[str, str]]:
+def _news(desk: DemoServer, system: str) -> Iterator[tuple[str, str]]:
     """Kind and id of what happened, the newest first."""
     for entry in desk.ask("GET", f"/stream?source={system}&limit=50")["items"]:
         yield entry["object_kind"], entry["object_id"]

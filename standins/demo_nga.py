@@ -6,7 +6,7 @@ import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
-from standins.demo_desk import Desk
+from standins.demo_server import DemoServer
 from standins.nga_board import NgaBoard
 
 # Floor numbers with how many former versions are kept, and whether the floor is deleted.
@@ -29,7 +29,7 @@ class Forum:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"NGA_BASE_URL": self.board.url}
+        return {"NGA_BASE_URL": self.board.url, "NGA_FORUMS": "7"}
 
     def go_on(self, times: int) -> None:
         """A little life at the time that it really is."""
@@ -52,18 +52,18 @@ class Forum:
         self.world.reply(tid, "最后一楼")
         self.board.begin_run()
 
-    def one_round(self, desk: Desk) -> tuple[tuple[Any, ...], bool]:
+    def one_round(self, server: DemoServer) -> tuple[tuple[Any, ...], bool]:
         """Crawl, find the gap, repair it, crawl again: the archive is what the board gave out."""
-        desk.patiently("nga", "crawl", "--json")
-        first = self.stored(desk)
-        missing = desk.command("nga", "audit", "--json")["missing_thread_count"]
+        server.patiently("nga", "crawl", "--json")
+        first = self.stored(server)
+        missing = server.command("nga", "audit", "--json")["missing_thread_count"]
         self.world.restore(*self.gap)
-        repaired = desk.command("nga", "audit", "--repair", "--json")["repaired_thread_count"]
+        repaired = server.command("nga", "audit", "--repair", "--json")["repaired_thread_count"]
         self.live()
-        desk.patiently("nga", "crawl", "--json")
+        server.patiently("nga", "crawl", "--json")
         self.change_what_was_seen()
-        desk.patiently("nga", "crawl", "--json")
-        last = self.stored(desk)
+        server.patiently("nga", "crawl", "--json")
+        last = self.stored(server)
         is_right = last == self.expected() and (missing, repaired) == (1, 1)
         if not is_right:
             print(f"nga: the archive differs from the board, or the gap was not repaired ({missing}, {repaired})")
@@ -72,11 +72,11 @@ class Forum:
     def wrote(self, page: dict[str, Any]) -> bool:
         return any(topic.title in page["title"] for topic in self.world.topics.values())
 
-    def stored(self, desk: Desk) -> Floors:
-        tids = [row["source_thread_id"] for row in desk.ask("GET", "/nga/threads?limit=200")["items"]]
+    def stored(self, server: DemoServer) -> Floors:
+        tids = [row["source_thread_id"] for row in server.ask("GET", "/nga/threads?limit=200")["items"]]
         found: Floors = {}
         for tid in tids:
-            posts = desk.ask("GET", f"/nga/threads/{tid}/posts?limit=200")["items"]
+            posts = server.ask("GET", f"/nga/threads/{tid}/posts?limit=200")["items"]
             found[tid] = {
                 post["floor_number"]: (post["revision_count"], post["is_deleted_by_source"]) for post in posts
             }

@@ -6,7 +6,7 @@ import contextlib
 import secrets
 from typing import Any
 
-from standins.demo_desk import Desk, becomes
+from standins.demo_server import DemoServer, becomes
 from standins.note_platform import NotePlatform
 
 FIRST, THEN = "Lantern", "river"
@@ -33,49 +33,49 @@ class Notes:
             "COOKIE_MASTER_KEY": self.key,
         }
 
-    def set_up(self, desk: Desk) -> None:
+    def set_up(self, server: DemoServer) -> None:
         words = ("notes", "cookies", "add", "demo_account", "--daily-limit", "50000", "--json")
-        desk.command(*words, given=self.cookie)
-        desk.command("notes", "keywords", "add", FIRST, "--json")
+        server.command(*words, given=self.cookie)
+        server.command("notes", "keywords", "add", FIRST, "--json")
 
     def move_on(self) -> None:
         """People write about something else."""
         for number in range(1, 5):
             self.platform.add(f"Evening walk {number}", f"Along the {THEN}.", tags=["walk"])
 
-    def go_on(self, desk: Desk) -> None:
+    def go_on(self, server: DemoServer) -> None:
         self.platform.live(1)
         for job in ("notes.search", "notes.collect"):
-            desk.ask("POST", f"/jobs/{job}/run")
+            server.ask("POST", f"/jobs/{job}/run")
 
-    def one_round(self, desk: Desk) -> tuple[tuple[Any, ...], bool]:
+    def one_round(self, server: DemoServer) -> tuple[tuple[Any, ...], bool]:
         """Search, collect, search another word, collect: all that the platform gives out is kept, each note once."""
-        self.set_up(desk)
-        is_right = self._collect(desk)
-        first = len(self.stored(desk))
+        self.set_up(server)
+        is_right = self._collect(server)
+        first = len(self.stored(server))
         self.move_on()
-        desk.command("notes", "keywords", "add", THEN, "--json")
-        is_right = self._collect(desk) and is_right
-        stored, failed = self.stored(desk), self.failed(desk)
+        server.command("notes", "keywords", "add", THEN, "--json")
+        is_right = self._collect(server) and is_right
+        stored, failed = self.stored(server), self.failed(server)
         if not is_right:
             kept = f"of {len(self.expected())} notes that can be read Watchbook has {len(stored)}"
             print(f"notes: {kept}, of {len(self.dead())} that are gone it gave {len(failed)} up")
         return ("notes", first, f"+{len(stored) - first} −{len(failed)} ~0", 0), is_right
 
-    def _collect(self, desk: Desk) -> bool:
-        desk.command("notes", "keywords", "search", "--json")
-        desk.command("notes", "collect", "--json")
-        is_kept = becomes(lambda: self.stored(desk) == self.expected() and self.failed(desk) == self.dead(), 30)
+    def _collect(self, server: DemoServer) -> bool:
+        server.command("notes", "keywords", "search", "--json")
+        server.command("notes", "collect", "--json")
+        is_kept = becomes(lambda: self.stored(server) == self.expected() and self.failed(server) == self.dead(), 30)
         return bool(is_kept) and self._given_out() == self.expected()
 
-    def stored(self, desk: Desk) -> dict[str, str]:
+    def stored(self, server: DemoServer) -> dict[str, str]:
         """Titles by note; a note that is there twice shows by their number."""
-        rows = desk.ask("GET", "/notes/sources?limit=200")["items"]
+        rows = server.ask("GET", "/notes/sources?limit=200")["items"]
         titles = {row["note_id"]: row["title"] for row in rows}
         return titles if len(titles) == len(rows) else {}
 
-    def failed(self, desk: Desk) -> set[str]:
-        return {row["note_id"] for row in desk.ask("GET", "/notes/candidates?status=failed&limit=200")["items"]}
+    def failed(self, server: DemoServer) -> set[str]:
+        return {row["note_id"] for row in server.ask("GET", "/notes/candidates?status=failed&limit=200")["items"]}
 
     def expected(self) -> dict[str, str]:
         return {note.note_id: note.title for note in self.platform.ledger.notes.values() if note.mood == "fine"}

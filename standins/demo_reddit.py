@@ -8,7 +8,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from standins.demo_desk import Desk, becomes
+from standins.demo_server import DemoServer, becomes
 from standins.reddit import RedditSite
 from standins.reddit.life import WORDS
 
@@ -40,12 +40,14 @@ class Communities:
     def env(self) -> dict[str, str]:
         return self.site.environment()
 
-    def read_this_morning(self, desk: Desk) -> None:
+    def read_this_morning(self, server: DemoServer) -> None:
         """Before Watchbook is up: its schedule knows no time but now."""
-        pool = desk.home / "communities.json"
+        pool = server.home / "communities.json"
         pool.write_text(json.dumps([{"name": f"r/{name}", "tier": "high"} for name in NAMES]), encoding="utf-8")
-        desk.command("reddit", "load-pool", str(pool), "--json")
-        visits = desk.command("reddit", "crawl", "--force", "--now", self.read_at.isoformat(), "--json")["communities"]
+        server.command("reddit", "load-pool", str(pool), "--json")
+        visits = server.command("reddit", "crawl", "--force", "--now", self.read_at.isoformat(), "--json")[
+            "communities"
+        ]
         self.collected = sum(visit["new_posts"] for visit in visits)
         self.move_on()
 
@@ -68,14 +70,14 @@ class Communities:
         elif what < 0.4 and self.world.posts[older].is_visible:
             self.world.remove(older)
 
-    def one_round(self, desk: Desk) -> tuple[tuple[Any, ...], bool]:
+    def one_round(self, server: DemoServer) -> tuple[tuple[Any, ...], bool]:
         """Visit everybody, look posts up again: every post, every text and every removal is known."""
-        desk.patiently("reddit", "crawl", "--force", "--json")
-        desk.patiently("jobs", "run", "reddit.recheck", "--json")
+        server.patiently("reddit", "crawl", "--force", "--json")
+        server.patiently("jobs", "run", "reddit.recheck", "--json")
         wanted = self.expected()
-        is_right = bool(becomes(lambda: self.stored(desk) == wanted, 30)) and self._has_texts(desk, wanted)
+        is_right = bool(becomes(lambda: self.stored(server) == wanted, 30)) and self._has_texts(server, wanted)
         is_right = is_right and self.collected == POSTS_EACH * len(NAMES)
-        stored = self.stored(desk)
+        stored = self.stored(server)
         if not is_right:
             wrong = sorted(key for key in {*wanted, *stored} if wanted.get(key) != stored.get(key))
             print(f"reddit: {self.collected} posts were read first; what is kept of these differs: {wrong}")
@@ -83,8 +85,8 @@ class Communities:
         edited = sum(count > 1 for count, _ in stored.values())
         return ("reddit", self.collected, f"+{len(stored) - self.collected} −{gone} ~{edited}", 0), is_right
 
-    def stored(self, desk: Desk) -> Posts:
-        rows = desk.ask("GET", "/reddit/posts?limit=200")["items"]
+    def stored(self, server: DemoServer) -> Posts:
+        rows = server.ask("GET", "/reddit/posts?limit=200")["items"]
         return {
             row["source_post_id"]: (row["version"], bool(row["removed_by_category"] or row["author_deleted"]))
             for row in rows
@@ -96,10 +98,10 @@ class Communities:
     def wrote(self, page: dict[str, Any]) -> bool:
         return any(post.title in page["title"] for post in self.world.posts.values())
 
-    def _has_texts(self, desk: Desk, posts: Posts) -> bool:
+    def _has_texts(self, server: DemoServer, posts: Posts) -> bool:
         """The texts themselves, of those that had more than one."""
         for post_id in (post_id for post_id, (count, _) in posts.items() if count > 1):
-            versions = desk.ask("GET", f"/reddit/posts/{post_id}/versions")["items"]
+            versions = server.ask("GET", f"/reddit/posts/{post_id}/versions")["items"]
             if [version["content"] for version in versions] != self.world.posts[post_id].texts():
                 return False
         return True

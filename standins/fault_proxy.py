@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from standins.desk import Desk
-from standins.journal import wait_until
+from standins.control_server import ControlServer
 from standins.ports import LoopbackPort
-from standins.running import arguments, run
+from standins.process import arguments, run
+from standins.waitable_list import wait_until
 
 Direction = Literal["up", "down"]
 RESET = struct.pack("ii", 1, 0)
@@ -236,7 +236,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--control-port", type=int, default=0)
     given = parser.parse_args(argv)
     proxy = FaultProxy(given.upstream, host=given.host, port=given.port)
-    desk = Desk(proxy, host=given.host, port=given.control_port)
+    desk = ControlServer(proxy, host=given.host, port=given.control_port)
     run({"proxy": proxy.netloc, "control": desk.url}, proxy, desk)
 
 

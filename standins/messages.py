@@ -1,4 +1,4 @@
-"""What is asked and what is answered: plain records, with the few readings that a stand-in needs."""
+"""Requests and responses as plain records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loopback port that stays ours while nobody listens on it, so that "connection refused" can be played safely."""
+"""A reserved loopback port without a listener, for "connection refused"."""
 
 from __future__ import annotations
 

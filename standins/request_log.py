@@ -1,19 +1,19 @@
-"""Every request a site received, counted, with how many were in flight at once."""
+"""Counts the requests that a site received, and how many ran at the same time."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 
-from standins.journal import Journal, wait_until
 from standins.messages import Request
+from standins.waitable_list import WaitableList, wait_until
 
 
 class RequestLog:
     """Thread-safe. A request is in flight from its last byte in to its last byte out."""
 
     def __init__(self) -> None:
-        self._journal: Journal[Request] = Journal()
+        self._journal: WaitableList[Request] = WaitableList()
         self._numbers = 0
         self._statuses: dict[int, int | None] = {}
         self._by_path: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The framework: a loopback HTTP/1.1 site whose every request is on record and whose every byte can be scripted.
+"""The framework: a loopback HTTP/1.1 site that records every request and can script every byte of a response.
 
 with Site() as site:
     site.route("/hello", lambda request: Answer.text("hi"))

@@ -1,4 +1,4 @@
-"""A threaded TCP server on loopback: one thread per connection, and connections that can be treated rudely."""
+"""A threaded TCP server on loopback: one thread per connection, with faults on the connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place for webhooks: keeps every delivery byte by byte, answers as told, and checks signatures on its own.
+"""A webhook endpoint: stores every delivery byte by byte, responds as scripted, and verifies signatures.
 
 with WebhookSink() as sink:
     sink.plan("/hook", "500", "429:30", "ok")
@@ -21,7 +21,7 @@ from typing import Any
 
 from standins.faults import Rule
 from standins.messages import Answer, Headers, Request
-from standins.running import arguments, run
+from standins.process import arguments, run
 from standins.server import Site
 
 ID, STAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"

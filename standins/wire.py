@@ -1,4 +1,4 @@
-"""HTTP/1.1 as bytes: reading a request, rendering an answer, and the exchange that faults play with."""
+"""HTTP/1.1 as bytes: reads a request, writes a response, and lets faults change the bytes."""
 
 from __future__ import annotations
 

@@ -1,53 +1,88 @@
-"""`make test`: the whole suite, once per database, and one line about what was used and what was not."""
+"""Runs the suite once per database (`make test`) and says in one line what was used.
+
+SQLite runs every test; the other databases run what is marked `sql`. `--nightly` runs everything that touches a
+database on all of them, the tests marked `nightly`, more random examples, and the long crash test.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from watchbook.base.testing import servers
 
 TESTS_FAILED = 1  # pytest's own exit code for it
+# Two per core: tests with servers, processes and a browser wait more than they compute.
+PROCESSES = min(2 * (os.cpu_count() or 2), 8)
+LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 
 
-def main(kinds: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    nightly = "--nightly" in arguments
+    kinds = [kind for kind in arguments if not kind.startswith("--")] or ["sqlite"]
     if "mariadb" in kinds and not servers.has_mariadb():
         print("MariaDB does not answer here: the suite does not run on it.")
         kinds = [kind for kind in kinds if kind != "mariadb"]
-    failed = []
-    for kind in kinds:
-        print(f"== {kind}: {servers.describe(kind)}", flush=True)
-        began = time.monotonic()
-        code = suite(kind, again=kind != kinds[0])
-        print(f"== {kind}: {'passed' if code == 0 else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True)
-        failed += [kind] if code else []
-    say_what_was_used(kinds)
+    failed = [kind for kind in kinds if timed(kind, partial(suite, kind, nightly=nightly))]
+    if nightly and timed("crash", lambda: subprocess.call([sys.executable, "-m", "tests.crash"])):
+        failed.append("crash")
+    print_what_was_used(kinds)
     return 1 if failed else 0
 
 
-def suite(kind: str, *, again: bool) -> int:
-    """The suite on one database; what touches none, and what a browser shows, is the same on the next one."""
-    env = {
-        **os.environ,
-        "WATCHBOOK_TEST_DATABASE": kind,
-        "WATCHBOOK_TEST_ONLY_DATABASE": "on" if again else os.environ.get("WATCHBOOK_TEST_ONLY_DATABASE", "off"),
-    }
-    command = [sys.executable, "-m", "pytest", "-q", *(["-m", "not browser"] if again else [])]
-    code = subprocess.call([*command, "-n", "2", "--dist", "loadgroup"], env=env)
+def timed(name: str, run: Callable[[], int]) -> int:
+    print(f"== {name}: {servers.describe(name) if name != 'crash' else 'processes killed at every point'}", flush=True)
+    began, cpu = time.monotonic(), os.times()
+    code = run()
+    spent = os.times()
+    cpu_seconds = spent.children_user + spent.children_system - cpu.children_user - cpu.children_system
+    word = "passed" if code == 0 else "FAILED"
+    print(f"== {name}: {word} in {time.monotonic() - began:.0f} s, {cpu_seconds:.0f} s of processor time", flush=True)
+    return code
+
+
+def selection(kind: str, *, nightly: bool) -> list[str]:
+    """Return pytest's arguments that select the tests for this database."""
+    if kind == "sqlite":
+        return [] if nightly else ["-m", "not nightly"]
+    # What touches no database, and what a browser shows, cannot come out otherwise on the next one.
+    return ["-m", "db and not browser" if nightly else "sql and not browser and not crash and not nightly"]
+
+
+def suite(kind: str, *, nightly: bool) -> int:
+    env = {**os.environ, "WATCHBOOK_TEST_DATABASE": kind, "WATCHBOOK_TEST_NIGHTLY": "on" if nightly else "off"}
+    # Rewritten test modules are cached as bytecode: without the cache each process compiles 400 files again.
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-m", "pytest", "-q", *selection(kind, nightly=nightly)]
+    code = subprocess.call([*command, "-n", str(PROCESSES), "--dist", "loadgroup"], env=env)
     if code != TESTS_FAILED:
         return code
-    # Tests with real processes and deadlines may lose a race for two cores. What failed beside others is run again
-    # alone, once; it is named, so that nobody takes it for quiet.
+    # Tests with real processes and deadlines may lose a race for the cores. What failed beside others is run again
+    # alone, once, and is named as unsteady.
     print(f"== {kind}: some tests failed. Each of them again, alone:", flush=True)
-    code = subprocess.call([*command, "--last-failed", "--last-failed-no-failures", "none"], env=env)
+    code = subprocess.call([*command, *failed_last()], env=env)
     if code == 0:
         print(f"== {kind}: UNSTEADY: the tests above failed beside others and passed alone", flush=True)
     return code
 
 
-def say_what_was_used(kinds: list[str]) -> None:
+def failed_last() -> list[str]:
+    """Return the names of the tests that failed, without the group that xdist writes behind some of them.
+
+    `--last-failed` would look for the name with its group, find no such test and run the whole suite.
+    """
+    noted = json.loads(LAST_FAILED.read_text(encoding="utf-8"))
+    return sorted({re.sub(r"@[^@\]/]+$", "", name) for name in noted})
+
+
+def print_what_was_used(kinds: list[str]) -> None:
     redis = "the machine's own" if servers.answers("127.0.0.1", 6379) else "from a wheel"
     rabbit = "the machine's own" if servers.rabbitmq_url() else "not found, its tests did not run"
     browser = servers.chromium() or "not found, browser tests did not run"
@@ -55,4 +90,4 @@ def say_what_was_used(kinds: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["sqlite"]))
+    sys.exit(main(sys.argv[1:]))

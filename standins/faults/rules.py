@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Self
 
-from standins.counting import Counted, Which
 from standins.faults.bodies import BodyVerbs
 from standins.faults.redirects import RedirectVerbs
 from standins.faults.transport import TransportVerbs
 from standins.faults.treatment import Treatment, as_bytes
 from standins.messages import Request
+from standins.occurrences import Counted, Which
 from standins.tcp import Connection
 
 # True lets the connection go on, False ends it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from standins.nga_board import NgaBoard
-from standins.running import arguments, run
+from standins.process import arguments, run
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -87,6 +87,8 @@ class RowWriter:
 
     def _more(self, topic: Topic, *, is_marked: bool) -> dict[str, Any]:
         more: dict[str, Any] = {"icon": 0} if is_marked else {}
+        if self.world.lists_digest:
+            more["digest"] = int(topic.is_digest)
         if topic.display:
             more["topic_misc_var"] = {"1": topic.display}
         if topic.type & COLLECTION:

@@ -39,6 +39,8 @@ class World:
         self.now = int(FIRST_MOMENT.timestamp())
         self.topics: dict[int, Topic] = {}
         self.other_rows: list[Row] = []
+        # Whether list rows say which topics are featured. Recorded lists do not; some formats may.
+        self.lists_digest = False
         self._next_tid = 40_000_001
         self._next_pid = 800_000_001
         self._uids: dict[str, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from standins.note_platform import NotePlatform
-from standins.running import arguments, run
+from standins.process import arguments, run
 
 
 def main(argv: list[str] | None = None) -> None:

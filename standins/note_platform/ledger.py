@@ -33,6 +33,16 @@ class NoteEntry:
     mood: str = "fine"
     token: str = ""
     token_number: int = 0
+    # Where its files are, how many pictures it has, and until which second the addresses work (0: for ever).
+    media: str = "https://media.example.com"
+    pictures: int = 1
+    ends: int = 0
+    is_live: bool = False
+
+    def file(self, name: str) -> str:
+        """The address of one of its files, signed and with its end where it has one."""
+        address = f"{self.media}/{self.note_id}/{name}"
+        return f"{address}?sign=made-up&t={self.ends:08x}" if self.ends else address
 
     @property
     def published_ms(self) -> int:

@@ -12,7 +12,7 @@ from standins.server import Answer, Request, Site
 
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
 REMOTE_SEARCH, REMOTE_DETAIL = "/remote/search", "/remote/detail"
-EXPLORE = "/explore/"
+EXPLORE, ITEM, MEDIA = "/explore/", "/discovery/item/", "/media/"
 
 # What a mood says: (code, words) in the envelope.
 SAYS = {
@@ -42,7 +42,7 @@ class NotePlatform(Site):
         return self.address("/remote")
 
     def add(self, title: str, text: str = "", **more: Any) -> NoteEntry:
-        return self.ledger.add(title, text, **more)
+        return self.ledger.add(title, text, **{"media": self.address("/media"), **more})
 
     def add_many(self, count: int, title: str = "Lantern") -> list[NoteEntry]:
         return [self.add(f"{title} {number}") for number in range(1, count + 1)]
@@ -78,8 +78,10 @@ class NotePlatform(Site):
         }
         if request.method == "POST" and request.path in doors:
             return self._with_cookies(doors[request.path](request))
-        if request.method == "GET" and request.path.startswith(EXPLORE):
+        if request.method == "GET" and request.path.startswith((EXPLORE, ITEM)):
             return self._with_cookies(self._page(request))
+        if request.method == "GET" and request.path.startswith(MEDIA):
+            return self._file(request)
         return super().respond(request)
 
     def actions(self) -> dict[str, Callable[..., Any]]:
@@ -119,7 +121,7 @@ class NotePlatform(Site):
         return Answer.json(shapes.feed(note)) if note else Answer.json(shapes.bad(*SAYS["gone"]))
 
     def _page(self, request: Request) -> Answer:
-        note_id = request.path.removeprefix(EXPLORE)
+        note_id = request.path.removeprefix(EXPLORE).removeprefix(ITEM)
         note, mood = self._judge(request, note_id, request.params.get("xsec_token", ""))
         if mood == "captcha":
             return Answer.redirect("/website-login/captcha?verifyType=102&verifyBiz=461")
@@ -133,6 +135,18 @@ class NotePlatform(Site):
         if answer is not None:
             return answer
         return Answer.html(shapes.page(note)) if note else Answer.html(shapes.page(None, *SAYS["gone"]), 404)
+
+    def _file(self, request: Request) -> Answer:
+        """A picture or video of a note; an address that has ended is refused, a note that is gone has none."""
+        note_id, _, name = request.path.removeprefix(MEDIA).partition("/")
+        note = self.ledger.notes.get(note_id)
+        if note is None or note.mood == "gone":
+            return Answer.text("no such file\n", 404)
+        if note.ends and request.params.get("t") != f"{note.ends:08x}":
+            return Answer.text("expired\n", 403)
+        if name.endswith((".mp4", ".mov")):
+            return Answer(200, shapes.video(name), content_type="video/mp4")
+        return Answer(200, shapes.picture(f"{note_id}/{name}"), content_type="image/png")
 
     def _judge(self, request: Request, note_id: str, token: str) -> tuple[NoteEntry | None, str]:
         """The note, and how it is answered: by the account's mood, its own, or its token."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
+import zlib
 from typing import Any
 
 from standins.note_platform.ledger import NoteEntry
 
-MEDIA = "https://media.example.com"
+AVATAR = "https://media.example.com/a.png"
 
 
 def good(data: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +27,7 @@ def search_item(note: NoteEntry) -> dict[str, Any]:
         "display_title": note.title,
         "user": {"user_id": note.author_id, "nickname": note.author_name, "nick_name": note.author_name},
         "interact_info": {"liked": False, "liked_count": note.liked},
-        "cover": {"height": 1440, "width": 1080, "url_default": f"{MEDIA}/{note.note_id}/0.jpg"},
+        "cover": {"height": 1440, "width": 1080, "url_default": note.file("0.jpg")},
         "image_list": [],
     }
     return {"id": note.note_id, "model_type": "note", "xsec_token": note.token, "note_card": card}
@@ -41,7 +44,7 @@ def note_card(note: NoteEntry) -> dict[str, Any]:
         "type": note.kind,
         "title": note.title,
         "desc": note.text + "".join(f" #{tag}[话题]#" for tag in note.tags),
-        "user": {"user_id": note.author_id, "nickname": note.author_name, "avatar": f"{MEDIA}/a.png"},
+        "user": {"user_id": note.author_id, "nickname": note.author_name, "avatar": AVATAR},
         "interact_info": {
             "liked": False,
             "liked_count": note.liked,
@@ -50,7 +53,14 @@ def note_card(note: NoteEntry) -> dict[str, Any]:
             "share_count": note.shared,
         },
         "image_list": [
-            {"width": 1080, "height": 1440, "file_id": "f0", "url_default": f"{MEDIA}/{note.note_id}/0.jpg"}
+            {
+                "width": 1080,
+                "height": 1440,
+                "file_id": f"f{number}",
+                "url_default": note.file(f"{number}.jpg"),
+                **({"live_photo": True, "stream": _stream(note, f"{number}.mov")} if note.is_live else {}),
+            }
+            for number in range(note.pictures)
         ],
         "video": _video(note) if note.kind == "video" else None,
         "tag_list": [{"id": tag, "name": tag, "type": "topic"} for tag in note.tags],
@@ -61,8 +71,29 @@ def note_card(note: NoteEntry) -> dict[str, Any]:
 
 
 def _video(note: NoteEntry) -> dict[str, Any]:
-    stream = {"master_url": f"{MEDIA}/{note.note_id}/v.mp4", "duration": 12000, "width": 720, "height": 1280}
-    return {"media": {"video_id": 1, "stream": {"h264": [stream]}}, "capa": {"duration": 12}}
+    return {"media": {"video_id": 1, "stream": _stream(note, "v.mp4")}, "capa": {"duration": 12}}
+
+
+def _stream(note: NoteEntry, name: str) -> dict[str, Any]:
+    """Two qualities; the better one has a second address."""
+    sizes = {"duration": 12000, "width": 720, "height": 1280}
+    best = {"master_url": note.file(name), "backup_urls": [note.file(f"backup-{name}")], **sizes}
+    return {"h264": [{"master_url": note.file(f"small-{name}"), **sizes, "height": 640}], "EF4": [best]}
+
+
+def picture(name: str, width: int = 360, height: int = 450) -> bytes:
+    """A small PNG whose colour follows from its name."""
+    colour = hashlib.sha256(name.encode()).digest()[:3]
+    rows = b"".join(b"\0" + colour * width if y % 90 < 80 else b"\0" + b"\xff\xff\xff" * width for y in range(height))
+    parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)))
+    chunks = (*parts, (b"IEND", b""))
+    made = b"".join(struct.pack(">I", len(b)) + k + b + struct.pack(">I", zlib.crc32(k + b)) for k, b in chunks)
+    return b"\x89PNG\r\n\x1a\n" + made
+
+
+def video(name: str) -> bytes:
+    """The beginning of an MP4 file; it cannot be played."""
+    return b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + hashlib.sha256(name.encode()).digest() * 100
 
 
 def feed(note: NoteEntry) -> dict[str, Any]:
@@ -70,10 +101,11 @@ def feed(note: NoteEntry) -> dict[str, Any]:
 
 
 def page(note: NoteEntry | None, code: int = 0, words: str = "") -> str:
-    """A public page. Its state is JavaScript: bare undefined, slashes as \\u002F, and a key that reads "undefined"."""
+    """Return a public page; its state is JavaScript with undefined, \\u002F, a key "undefined" and `new Map`."""
     card = _camel(note_card(note)) if note else {}
     key = note.note_id if note else "undefined"
     state = {
+        "AiNoteDetailStore": {"noteDetailMap": "%MAP%", "seen": "%SET%"},
         "global": {"appSettings": "%UNDEFINED%", "list": ["%UNDEFINED%", 1]},
         "note": {
             "noteDetailMap": {key: {"note": card, "comments": "%UNDEFINED%"}},
@@ -81,6 +113,7 @@ def page(note: NoteEntry | None, code: int = 0, words: str = "") -> str:
         },
     }
     text = json.dumps(state, ensure_ascii=False).replace('"%UNDEFINED%"', "undefined").replace("/", "\\u002F")
+    text = text.replace('"%MAP%"', "new Map([])").replace('"%SET%"', "new Set([1])")
     return (
         f"<!DOCTYPE html><html><body><script>window.__INITIAL_STATE__={text};(function(){{}})()</script></body></html>"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from standins.process import arguments, run
 from standins.reddit import Life, RedditSite
-from standins.running import arguments, run
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -80,10 +80,11 @@ class Printer:
             "removed_by_category": made.removed_by or None,
             "stickied": made.is_stickied,
             "upvote_ratio": 0.91,
+            **(made.extra if made.is_visible else {}),
         }
 
     def _author(self, made: Post) -> dict[str, Any]:
-        if made.state == DELETED:
+        if made.state == DELETED or not made.has_account:
             return {"author": "[deleted]"}
         return {"author": made.author, "author_fullname": f"t2_{made.author[:8]}"}
 

@@ -43,6 +43,10 @@ class Post:
     # When it entered the `new` listing; None while a filter holds it back.
     listed_at: datetime | None = None
     is_stickied: bool = False
+    # The account of the author is gone; the post stays.
+    has_account: bool = True
+    # Fields of Reddit that are served as they are: crossposts, galleries, polls.
+    extra: dict[str, Any] = field(default_factory=dict)
     base_score: int = 1
     num_comments: int = 0
     history: list[tuple[datetime, str, str]] = field(default_factory=list)
@@ -102,6 +106,7 @@ class World:
     def post(
         self, name: str, title: str, text: str = "", *, link: str = "", author: str = "made-up-reader",
         at: datetime | None = None, filtered: bool = False, score: int = 1, comments: int = 0,
+        extra: dict[str, Any] | None = None,
     ) -> str:  # fmt: skip
         """Gives the id. A filtered one is listed when it is approved, at the top, with its old time."""
         with self.lock:
@@ -111,7 +116,7 @@ class World:
             made = Post(
                 base36(next(self._ids)), home.name, title, text, link, author, (at or now).replace(microsecond=0)
             )
-            made.base_score, made.num_comments = score, comments
+            made.base_score, made.num_comments, made.extra = score, comments, extra or {}
             made.history.append((now, "posted", text))
             self.posts[made.id] = made
             home.posts.append(made.id)
@@ -149,6 +154,13 @@ class World:
         with self.lock:
             made = self._touch(post_id, "deleted")
             made.state, made.removed_by = DELETED, "deleted"
+
+    def delete_account(self, author: str) -> None:
+        """The author deletes the account, not the posts: their name becomes [deleted]."""
+        with self.lock:
+            for made in self.posts.values():
+                if made.author == author:
+                    self._touch(made.id, "account deleted").has_account = False
 
     def vote(self, post_id: str, score: int, comments: int | None = None) -> None:
         with self.lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from standins.running import arguments, run
+from standins.process import arguments, run
 from standins.sitemap_cases import CaseSite
 
 

@@ -136,7 +136,7 @@ SPELLING: tuple[Case, ...] = (
         Wanted(count=3, urls=("https://e.com/ab", B, C), noted=True),
         xml(urlset(*three("https://e.com/a\x01b"))),
     ),
-    case("T-text-after-root", "words after the root", NOTED, xml(BASE + "Notice: cache is full\n")),
+    case("T-text-after-root", "words after the root", NOTED, xml(BASE + "Notification: cache is full\n")),
     case(
         "T-latin1-as-utf8",
         "latin-1 bytes declared UTF-8",

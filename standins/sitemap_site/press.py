@@ -57,8 +57,7 @@ class Press:
         self._touched_at = self._ledger.clock()
         self._fresh.clear()
         self._newest.clear()
-        known = self.forms()
-        self._files = {path: file for path, file in self._files.items() if path in known}
+        # Files that are no longer served are kept: one that returns with other content needs a later date.
 
     def touch(self, places: Iterable[int]) -> None:
         """These pages changed: their children and everything that lists all pages must be made anew."""

@@ -17,6 +17,7 @@ from standins.sitemap_site.layout import TOP, Validators
 from standins.sitemap_site.ledger import Changes, Ledger, Moment
 from standins.sitemap_site.pages import FREQUENCIES, Bulk, PageRecord
 from standins.sitemap_site.press import File, Press
+from standins.sitemap_site.texts import Texts
 
 UNSET: Any = object()
 
@@ -40,6 +41,7 @@ class SitemapSite(Site):
         self.press = Press(self.ledger, self.address)
         self.validators = Validators()
         self.robots_body: bytes | None = None
+        self.texts = Texts()
         self._moved: dict[str, str] = {}
         self._served: dict[int, int] = {}
         self._requests = 0
@@ -99,6 +101,14 @@ class SitemapSite(Site):
             self.remove(page)
             self._put(old._replace(url=self.page_url(to)))
             self._moved[self.page_url(page)] = self.page_url(to)
+
+    def redirect(self, page: str, to: str) -> None:
+        """Let an address that is no page lead to another one, for ever (301)."""
+        self._moved[self.page_url(page)] = self.page_url(to)
+
+    def write(self, page: str, **content: Any) -> None:
+        """Give a page a text of its own; see `Texts`."""
+        self.texts.write(page, **content)
 
     def arrange(self, **changes: Any) -> None:
         """Change any field of the layout; the pages stay the same."""
@@ -185,7 +195,7 @@ class SitemapSite(Site):
     def actions(self) -> dict[str, Callable[..., Any]]:
         """The world by remote control, under the names of the methods."""
         names = "add add_many add_bulk edit remove rename arrange split deal shuffle forget_child validate robots"
-        return {name: getattr(self, name) for name in f"{names} hold_time mark live".split()}
+        return {name: getattr(self, name) for name in f"{names} redirect write hold_time mark live".split()}
 
     def ledger_json(self) -> object:
         return self.ledger.as_json() | {"sitemap": self.sitemap, "children": self.children()}
@@ -200,6 +210,8 @@ class SitemapSite(Site):
         url = self.base + request.target
         if url in self._moved:
             return Answer.redirect(self._moved[url], 301)
+        if (written := self.texts.answer(request.target)) is not None:
+            return written
         if request.target == "/" or self.ledger.current(url) is not None:
             return Answer.html(f"<!DOCTYPE html><html><title>{request.path}</title><body><p>A page.</p></body></html>")
         return super().respond(request)

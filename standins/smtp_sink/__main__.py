@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from standins.desk import Desk
-from standins.running import arguments, run
+from standins.control_server import ControlServer
+from standins.process import arguments, run
 from standins.smtp_sink import SmtpSink
 
 
@@ -12,7 +12,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--control-port", type=int, default=0, help="where messages can be read over HTTP")
     given = parser.parse_args(argv)
     sink = SmtpSink(host=given.host, port=given.port)
-    desk = Desk(sink, host=given.host, port=given.control_port)
+    desk = ControlServer(sink, host=given.host, port=given.control_port)
     run({"smtp": sink.netloc, "control": desk.url}, sink, desk)
 
 

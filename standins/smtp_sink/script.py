@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Self, get_args
 
-from standins.counting import Counted, Which
+from standins.occurrences import Counted, Which
 
 Stage = Literal["connect", "helo", "starttls", "auth", "mail", "rcpt", "data", "end"]
 Kind = Literal["refuse", "hang", "disconnect", "lose"]

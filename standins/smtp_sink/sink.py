@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from standins.journal import Journal
 from standins.smtp_sink.message import Message
 from standins.smtp_sink.script import MailRule, Script, Stage
 from standins.smtp_sink.session import Command, Session
 from standins.tcp import Connection, TcpServer
+from standins.waitable_list import WaitableList
 
 
 class SmtpSink(TcpServer):
@@ -36,8 +36,8 @@ class SmtpSink(TcpServer):
         self.speaks_tls_at_once = speaks_tls_at_once
         self.users = dict(users or {})
         self.script = Script()
-        self.journal: Journal[Message] = Journal()
-        self.commands: Journal[Command] = Journal()
+        self.journal: WaitableList[Message] = WaitableList()
+        self.commands: WaitableList[Command] = WaitableList()
 
     def on(
         self,

@@ -93,7 +93,7 @@ def test_an_unknown_name_is_wrong_usage():
     assert done.stderr.startswith("usage: python -m standins sitemap|")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_urls_are_served_in_bounded_memory():
     with running("standins", "sitemap", "--pages", "1000000", "--children", "20") as said:
         sizes = [get(f"{said['url']}/sitemap-{number}.xml").count(b"<url>") for number in range(1, 21)]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from standins.desk import Desk
+from standins.control_server import ControlServer
 from standins.fault_proxy import FaultProxy
 from standins.tests.clients import ask, read_exactly, read_to_end
 
@@ -150,7 +150,7 @@ def test_nothing_behind_the_proxy_ends_the_connection(echo):
 
 
 def test_the_proxy_can_be_steered_from_another_process(proxy):
-    with Desk(proxy) as desk, dial(proxy) as client:
+    with ControlServer(proxy) as desk, dial(proxy) as client:
         assert say(client, b"one") == b"one"
         assert ask(desk, "/_standin/ledger").json()["live"] == 1
         assert ask(desk, "/_standin/do/cut", "POST").json()["ok"]

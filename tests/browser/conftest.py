@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.browser.driver import Visitor, started
+from tests.browser.driver import Visitor
+from tests.browser.library_desk import LibraryDesk
 from tests.browser.world import Desk, World
 from watchbook.base.testing import servers
+from watchbook.base.testing.pages import started
 
 DAYS = 2
 
@@ -34,7 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> No
 # Not for the whole session: the driver keeps an event loop in this thread, and Django's tests after us would mind it.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    with started(servers.chromium()) as browser:
+    with started() as browser:
         yield browser
 
 
@@ -50,6 +52,16 @@ def desk(world: World) -> Iterator[Desk]:
     with tempfile.TemporaryDirectory(prefix="watchbook-browser-") as folder:
         made = Desk(Path(folder), world)
         made.fill(world, days=DAYS)
+        with made.running():
+            yield made
+
+
+@pytest.fixture(scope="package")
+def shelf(chromium: Any) -> Iterator[LibraryDesk]:
+    """A desk of its own for the library, shared by all its tests."""
+    with tempfile.TemporaryDirectory(prefix="watchbook-library-") as folder:
+        made = LibraryDesk(Path(folder))
+        made.fill()
         with made.running():
             yield made
 

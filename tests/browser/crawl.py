@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
 from tests.browser.driver import Visitor
+from watchbook.base.testing.environment import NIGHTLY
 
 LINKS = """() => [...document.querySelectorAll("a[href]")].map((link) =>
   [link.href, link.hasAttribute("download")])"""
@@ -17,10 +18,10 @@ _VARIABLE = re.compile(
     r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"
     r"|(?<=/reddit/r)/\w+|(?<=/reddit/posts)/\w+"
 )
-# Two pages of a kind, one of each way to filter or page through it.
-PER_SHAPE, PER_QUERY = 2, 1
+# Pages of a kind (every night two of them), and one of each way to filter or page through it.
+PER_SHAPE, PER_QUERY = 2 if NIGHTLY else 1, 1
 # Filters that can be joined make more pages than anybody looks at.
-QUERIES_PER_PAGE = 10
+QUERIES_PER_PAGE = 10 if NIGHTLY else 3
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,22 @@
-"""The browser of the machine, driven; and a visitor who writes down whatever his browser complains about."""
+"""A visitor who writes down whatever his browser complains about."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import hmac
-import os
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, Response, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Page, Response, TimeoutError
 
 from tests.browser.world import PASSWORD
 
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 MILLISECONDS = 20_000
 # The browser's own word about a refused page or a failed form; the test says itself which status it expects.
 STATUS_WORDS = "Failed to load resource: the server responded with a status of"
-
-
-@contextmanager
-def started(path: str) -> Iterator[Browser]:
-    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
-    # The driver's event loop in this thread would look to Django's fixtures like a mistake.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    try:
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=path, args=FLAGS)
-            try:
-                yield browser
-            finally:
-                browser.close()
-    finally:
-        if before is None:
-            del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 class Visitor:

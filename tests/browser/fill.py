@@ -114,7 +114,7 @@ def make_channels(user: Any, hooks: Far) -> dict[str, Any]:
 
 
 def make_monitors(user: Any, sites: dict[str, Far], names: tuple[str, ...], channels: dict[str, Any]) -> None:
-    from watchbook.sources.sitemaps import actions
+    from watchbook.systems.sitemaps import actions
 
     for name in names:
         wanted = [channels[one] for one in TOLD.get(name, ("mail", "hook"))]
@@ -147,7 +147,7 @@ def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> Non
     """Checks at several hours of every day but one of the reader's, so that a day without a measurement is there."""
     from watchbook.base import clock
     from watchbook.core.jobs import runner
-    from watchbook.sources.sitemaps.jobs.due import run_due_now
+    from watchbook.systems.sitemaps.jobs.check import run_due_now
 
     days = plan["days"]
     silent = (now - timedelta(days=days // 3)).astimezone(clock.SHANGHAI).date() if days > 6 else None
@@ -175,9 +175,9 @@ def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> Non
 def last_hour(sites: dict[str, Far], now: datetime) -> None:
     """The states that last only a while: degraded, suspect, paused."""
     from watchbook.base import clock
-    from watchbook.sources.sitemaps import actions
-    from watchbook.sources.sitemaps.jobs.due import run_due_now
-    from watchbook.sources.sitemaps.models import MonitorTask
+    from watchbook.systems.sitemaps import actions
+    from watchbook.systems.sitemaps.jobs.check import run_due_now
+    from watchbook.systems.sitemaps.models import MonitorTask
 
     for site in sites.values():
         site.do("hold_time", moment=None)
@@ -195,14 +195,14 @@ def last_hour(sites: dict[str, Far], now: datetime) -> None:
 def raise_alerts(language: str, now: datetime) -> None:
     """Two that are open and one that was."""
     from watchbook.base import clock
-    from watchbook.core.alerts.conditions import close_alert, open_alert
+    from watchbook.core.alerts.conditions import open_alert, resolve_alert
 
     words = ALERTS[language]
     with clock.set_to(now - timedelta(days=2, hours=3)):
         title, message, note = words["disk"]
         open_alert("disk", level="P1", source="ops", title=title, message=message)
     with clock.set_to(now - timedelta(days=2, hours=1)):
-        close_alert("disk", note)
+        resolve_alert("disk", note)
     with clock.set_to(now - timedelta(minutes=40)):
         title, message = words["receiver"]
         open_alert("receiver", level="P2", source="notify", title=title, message=message, link="/channels/")
@@ -237,8 +237,8 @@ def fill_communities(plan: dict[str, Any]) -> None:
     """Read hours ago; since then one post was edited, and that was seen."""
     from watchbook.base import clock
     from watchbook.core.jobs import runner
-    from watchbook.sources.reddit import actions
-    from watchbook.sources.reddit.pool import PoolEntry
+    from watchbook.systems.reddit import actions
+    from watchbook.systems.reddit.pool import PoolEntry
 
     site = Far(plan["url"])
     with clock.set_to(datetime.fromisoformat(plan["read_at"])):
@@ -252,7 +252,7 @@ def fill_communities(plan: dict[str, Any]) -> None:
 
 def fill_notes(cookie: str) -> None:
     from watchbook.core.jobs import runner
-    from watchbook.sources.notes import actions
+    from watchbook.systems.notes import actions
 
     actions.add_cookie("harbour_account", cookie, daily_limit=500)
     actions.add_keyword("Lantern")
@@ -262,7 +262,7 @@ def fill_notes(cookie: str) -> None:
 
 def fill_library(operator: Any, member: Any) -> None:
     from tests.browser.library_desk import make_tree
-    from watchbook.library import actions
+    from watchbook.systems.library import actions
 
     team = actions.create_workspace(operator, "Harbour team")
     actions.set_member(operator, team.pk, person=member, role="member")
@@ -274,11 +274,9 @@ def fill_library(operator: Any, member: Any) -> None:
 def main() -> None:
     plan = json.load(sys.stdin)
     django.setup()
-    from django.core.management import call_command
 
     from watchbook.base import clock
 
-    call_command("migrate", verbosity=0)
     sites = {name: Far(url) for name, url in plan["sites"].items()}
     hooks = Far(plan["hooks"])
     hooks.fault("answer", "/busy", status=429, headers={"Retry-After": "7200"})

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-import watchbook
 from tests.browser.fill import NAMES
-from watchbook.base.text import po
+from tests.i18n import catalogues
 
 WIDTHS = (320, 390, 1280)
 # WCAG 2.2 AA; the browser rounds what it blends, so a hair below is still a pass.
@@ -118,6 +117,13 @@ def pale(page: Page) -> Iterator[str]:
         yield f"is too pale: {text}"
 
 
+def axe(page: Page) -> Iterator[str]:
+    """Yield what axe-core calls a violation, one line for each element."""
+    for rule in Axe().run(page).response["violations"]:
+        for node in rule["nodes"]:
+            yield f"{rule['id']}: {' '.join(map(str, node['target']))}: {node['failureSummary'][:300]}"
+
+
 def whole(page: Page, language: str) -> list[str]:
     """Everything that is wrong with a page; in Chinese also what is left in English."""
     looks = [sideways, pale, odd_headings, unlabelled, *([untranslated] if language == "zh-CN" else [])]
@@ -143,21 +149,26 @@ def english_left(page: Page) -> Iterator[str]:
 
 
 @cache
-def _messages() -> list[po.Message]:
-    files = po.catalogues(Path(watchbook.__file__).parent)
-    found = [message for path in files for message in po.parse(path.read_text("utf-8"))]
-    return [message for message in found if message.id and message.is_translated and _LATIN.search(message.id)]
+def _entries() -> dict[tuple[str, str], tuple[str, ...]]:
+    """Singular and plural English, and the Chinese of every translated entry that has a Latin word."""
+    found = [message for path in catalogues.paths() for message in catalogues.messages(path)]
+    entries = {}
+    for message in filter(catalogues.is_translated, found):
+        single = catalogues.key_of(message).rpartition("\x04")[2]
+        if _LATIN.search(single):
+            entries[single, catalogues.plural_of(message) or ""] = catalogues.texts_of(message)
+    return entries
 
 
 @cache
 def _plain_ids() -> frozenset[str]:
-    same = {message.id for message in _messages() if message.id in message.strings.values()}
-    return frozenset({message.id for message in _messages() if not _HOLE.search(message.id)} - same)
+    same = {single for (single, _plural), texts in _entries().items() if single in texts}
+    return frozenset({single for single, _plural in _entries() if not _HOLE.search(single)} - same)
 
 
 @cache
 def _id_patterns() -> tuple[re.Pattern[str], ...]:
     """Texts with something filled in; those that are little more than what is filled in would match anything."""
-    texts = [text for message in _messages() for text in (message.id, message.plural or "") if _HOLE.search(text)]
+    texts = [text for pair in _entries() for text in pair if _HOLE.search(text)]
     wordy = [text for text in texts if len(_LATIN.findall(_HOLE.sub(" ", text))) > 1 and "<" not in text]
     return tuple(re.compile(".+?".join(map(re.escape, _HOLE.split(text))), re.DOTALL) for text in wordy)

@@ -15,7 +15,7 @@ import django
 
 from standins.demo import free_port
 from tests.browser.world import FILL_SECONDS, PASSWORD
-from watchbook.core.ops.tests.processes import Running, environment
+from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
 ADA, MOSS = "ada@example.com", "moss@example.com"
 TEXT = (
@@ -47,6 +47,7 @@ class LibraryDesk:
         self.places: dict[str, str] = {}
 
     def fill(self) -> None:
+        prepare_tables(self.home)
         done = subprocess.run(
             [sys.executable, "-m", "tests.browser.library_desk"],
             env=environment(self.home, **self.settings), capture_output=True, text=True, timeout=FILL_SECONDS,
@@ -69,16 +70,14 @@ class LibraryDesk:
 
 def main() -> None:
     django.setup()
-    from django.core.management import call_command
 
-    call_command("migrate", verbosity=0)
     print(json.dumps(make_all()))
 
 
 def make_all() -> dict[str, str]:
     from django.contrib.auth import get_user_model
 
-    from watchbook.library import actions
+    from watchbook.systems.library import actions
 
     people: Any = get_user_model().objects
     ada, moss = (people.create_user(email, PASSWORD, is_verified=True) for email in (ADA, MOSS))
@@ -95,7 +94,7 @@ def make_all() -> dict[str, str]:
 
 
 def _tree_and_trash(ada: Any, moss: Any, space: Any) -> dict[str, str]:
-    from watchbook.library import actions
+    from watchbook.systems.library import actions
 
     places = make_tree(ada, moss, space)
     gone = actions.create_page(
@@ -107,7 +106,7 @@ def _tree_and_trash(ada: Any, moss: Any, space: Any) -> dict[str, str]:
 
 
 def make_tree(ada: Any, moss: Any, space: Any) -> dict[str, str]:
-    from watchbook.library import actions
+    from watchbook.systems.library import actions
 
     def make(user: Any, title: str, kind: str, parent: Any = None, content: str = "") -> Any:
         return actions.create_page(
@@ -141,17 +140,17 @@ def make_tree(ada: Any, moss: Any, space: Any) -> dict[str, str]:
 
 def _old_space(ada: Any, team: Any) -> dict[str, str]:
     """A space from before there were folders: its files stand at the top level."""
-    from watchbook.library import actions
-    from watchbook.library.parse.archive import PageRecord
-    from watchbook.library.store.imports import add_all
-    from watchbook.library.store.lock import writing
-    from watchbook.library.store.rules import place_at
+    from watchbook.systems.library import actions
+    from watchbook.systems.library.parse.archive import PageRecord
+    from watchbook.systems.library.store import parent_at, writing
+    from watchbook.systems.library.store.pages import add_all, prepare_all
 
     old = actions.create_space(ada, team.pk, "Old notes")
     actions.set_flags(ada, team.pk, {"folders_enabled": False})
     records = [PageRecord(f"Note {number:04}", "file", f"<p>Note {number}</p>", None) for number in range(OLD_FILES)]
+    pages = prepare_all(records)
     with writing(old.pk):
-        add_all(place_at(old, None), records, ada, wrap_title="", reason="imported")
+        add_all(parent_at(old, None), pages, ada, wrap_title="", reason="imported")
     actions.set_flags(ada, team.pk, {"folders_enabled": True})
     return {"old": f"/library/spaces/{old.pk}/"}
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 from tests.browser.crawl import Link, crawl
-from tests.browser.driver import Visitor, started
+from tests.browser.driver import Visitor
 from tests.browser.fill import NAMES
 from tests.browser.findings import english_left
 from tests.browser.world import MEMBER, OPERATOR, Desk, World
-from watchbook.base.testing import servers
+from watchbook.base.testing.pages import started
 
 DAYS = 30
 MOST_PAGES = 150
@@ -96,7 +96,7 @@ def filled(language: str = "en") -> Iterator[tuple[Browser, Desk]]:
         desk = Desk(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="watchbook-look-"))), world)
         desk.fill(world, days=DAYS, language=language)
         stack.enter_context(desk.running())
-        yield stack.enter_context(started(servers.chromium())), desk
+        yield stack.enter_context(started()), desk
 
 
 def shoot_readme(folder: Path) -> None:

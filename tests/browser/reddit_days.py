@@ -71,14 +71,12 @@ def crawl(moment: datetime, *jobs: str) -> None:
 def main() -> None:
     plan = json.load(sys.stdin)
     django.setup()
-    from django.core.management import call_command
 
     from watchbook.base import clock
     from watchbook.core.accounts import actions as people
-    from watchbook.sources.reddit import actions
-    from watchbook.sources.reddit.pool import PoolEntry
+    from watchbook.systems.reddit import actions
+    from watchbook.systems.reddit.pool import PoolEntry
 
-    call_command("migrate", verbosity=0)
     for email, is_operator in plan["people"].items():
         people.add(email, plan["password"], operator=is_operator, verified=True)
     story, now = Story(plan["url"]), clock.now()

@@ -10,16 +10,16 @@ from playwright.sync_api import expect
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.library_desk import ADA, LibraryDesk
-from tests.browser.test_library import ada, make, shelf
+from tests.browser.test_library import ada, make
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-__all__ = ["ada", "shelf"]
+__all__ = ["ada"]
 
 
-def test_the_history_beside_the_text_follows_a_save(shelf: LibraryDesk, ada: Visitor) -> None:
+def test_history_panel_updates_after_a_save(shelf: LibraryDesk, ada: Visitor) -> None:
     ada.go(shelf.places["empty"])
-    make(ada, "New file", "Lamp log")
+    make(ada, "New page", "Lamp log")
     versions = ada.page.locator("[data-history] b")
     expect(versions).to_have_text(["Version 1"])
     ada.page.locator("#text").click()
@@ -32,19 +32,19 @@ def test_the_history_beside_the_text_follows_a_save(shelf: LibraryDesk, ada: Vis
     ada.sees("Out at dawn.")
 
 
-def test_what_is_shown_once_can_be_copied(shelf: LibraryDesk, ada: Visitor) -> None:
+def test_secret_shown_once_has_a_copy_button(shelf: LibraryDesk, ada: Visitor) -> None:
     ada.go(f"{shelf.places['file']}share/")
-    ada.press("Make a link")
+    ada.press("Create link")
     assert "/library/shared/" in copied(ada, ada.page.locator("#address").input_value())
     ada.go("/account/tokens/")
     ada.page.get_by_label("Name").fill("n8n")
-    ada.page.get_by_label("read: see what you can see").check()
-    ada.press("Make the token")
+    ada.page.get_by_label("Read data (read)").check()
+    ada.press("Create token")
     copied(ada, ada.page.locator("#token").inner_text())
     assert list(findings.sideways(ada.page)) == []
     ada.go("/stream/feeds/")
     ada.page.get_by_label("Name").fill("Reader")
-    ada.press("Make the feed")
+    ada.press("Create feed")
     assert copied(ada, ada.page.locator("main [role=status] code").first.inner_text()).endswith("/stream.atom")
     assert list(findings.sideways(ada.page)) == []
 
@@ -60,7 +60,7 @@ def copied(person: Visitor, shown: str) -> str:
     return shown
 
 
-def test_on_a_phone_the_tab_one_is_on_is_in_sight(shelf: LibraryDesk, visitor: Callable[..., Visitor]) -> None:
+def test_selected_tab_is_visible_on_a_phone(shelf: LibraryDesk, visitor: Callable[..., Visitor]) -> None:
     phone = visitor(shelf, ADA, width=390)
     for path in ("/account/", "/account/tokens/"):
         phone.go(path)

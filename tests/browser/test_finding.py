@@ -8,6 +8,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.browser.driver import Visitor
 from tests.browser.fill import NAMES
@@ -40,22 +41,40 @@ def test_search_finds_a_change_by_the_words_of_its_urls(member: Visitor, words: 
 
 def test_search_without_a_match_says_so(member: Visitor) -> None:
     member.go("/search/?q=dromedary")
-    member.sees("Nothing matches")
+    member.sees("No matches")
 
 
 def test_stream_shows_the_change_and_leads_to_it(member: Visitor) -> None:
     member.go("/stream/")
-    entry = member.page.locator(".log-item", has_text=NAMES["shop"]).first
+    entry = member.page.locator(".mail", has_text=NAMES["shop"]).first
     assert "Sitemap changed" in entry.inner_text()
-    entry.locator(".log-what a").click()
+    entry.locator(".mail-line a").click()
+    member.page.locator("#read").get_by_text(NAMES["shop"]).first.wait_for()
+    member.page.locator("#read").get_by_role("link", name="Open page").click()
     member.sees("Deliveries of this change")
 
 
-def test_feed_is_read_by_its_token_alone_until_it_is_revoked(member: Visitor) -> None:
+def test_entry_that_opens_by_itself_does_not_replace_a_clicked_one(member: Visitor) -> None:
+    late: list[Route] = []
+    member.page.route("**/stream/*/", lambda route: late.append(route) if not late else route.continue_())
+    member.go("/stream/")
+    member.page.wait_for_function("document.querySelectorAll('.mail').length > 1")
+    wanted = member.page.locator(".mail").nth(1).locator(".mail-line a")
+    title = wanted.inner_text()
+    wanted.click()
+    heading = member.page.locator("#read-title").get_by_text(title, exact=True)
+    heading.wait_for()
+    with member.page.expect_response("**/stream/*/"):
+        late[0].continue_()
+    member.page.wait_for_timeout(200)
+    assert heading.is_visible()
+
+
+def test_feed_needs_only_its_token_until_it_is_revoked(member: Visitor) -> None:
     member.go("/stream/")
     member.follow("Feed")
     member.page.get_by_label("Name").fill("Reader in the kitchen")
-    member.press("Make the feed")
+    member.press("Create feed")
     member.sees("Reader in the kitchen is ready")
     address = member.page.locator(".notice--ok code").first.inner_text()
     with urllib.request.urlopen(address, timeout=20) as answer:
@@ -67,6 +86,6 @@ def test_feed_is_read_by_its_token_alone_until_it_is_revoked(member: Visitor) ->
 
     row = member.page.locator("tr", has_text="Reader in the kitchen")
     row.get_by_role("button", name="Revoke").click()
-    member.sees("Its address answers nothing any more.")
+    member.sees("Its address no longer works.")
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(address, timeout=20)

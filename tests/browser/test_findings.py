@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 BAD_PAGE = """<!doctype html><html lang="zh-Hans"><title>x</title><body>
 <h1>One</h1><h1>Two</h1><h3>Three</h3>
 <form><input name="nobody"><button></button></form>
-<p style="color: #999; background: #aaa">What changed lately</p>
-<p>It failed 3 times in a row</p><p>Rosebud</p><p><code>Sign in</code></p>
+<p style="color: #999; background: #aaa">Where Watchbook sends notifications</p>
+<p>3 deliveries failed in a row</p><p>Rosebud</p><p><code>Sign in</code></p>
 <div style="width: 350px; height: 9px"></div></body></html>"""
 
 
@@ -26,13 +26,13 @@ def test_every_kind_of_mistake_is_found(desk: Desk, visitor: Callable[..., Visit
     assert [text.partition(" px at ")[2] for text in findings.sideways(page)] == ["320 px"]
     assert len(list(findings.unlabelled(page))) == 2
     assert len(list(findings.odd_headings(page))) == 2
-    assert [text for text in findings.pale(page) if "What changed lately" in text]
+    assert [text for text in findings.pale(page) if "Where Watchbook sends notifications" in text]
     left = {text.partition(": ")[2] for text in findings.untranslated(page)}
-    assert left == {"What changed lately", "It failed 3 times in a row"}
+    assert left == {"Where Watchbook sends notifications", "3 deliveries failed in a row"}
     assert "Rosebud" in findings.english_left(page)
 
 
-def test_visitor_hears_what_the_browser_refuses(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_visitor_reports_errors_of_the_browser(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     person = visitor(desk)
     person.go("/accounts/login/")
     person.page.evaluate("document.body.setAttribute('style', 'color: red')")

@@ -20,6 +20,7 @@ OLIVE, ANNA = "olive@example.com", "anna@example.com"
 def empty_desk(world: World) -> Iterator[Desk]:
     with tempfile.TemporaryDirectory(prefix="watchbook-empty-") as folder:
         made = Desk(Path(folder), world)
+        made.settings["WATCHBOOK_SIGNUP"] = "open"  # the default closes it after the first account
         with made.running():
             yield made
 
@@ -29,7 +30,7 @@ def sign_up(person: Visitor, email: str) -> None:
     person.page.get_by_label("E-mail").fill(email)
     person.page.get_by_label("Password", exact=True).fill(PASSWORD)
     person.page.get_by_label("Password again").fill(PASSWORD)
-    person.press("Make the account")
+    person.press("Create account")
 
 
 def confirm(person: Visitor, world: World, email: str) -> None:
@@ -42,35 +43,35 @@ def confirm(person: Visitor, world: World, email: str) -> None:
 
 def switch_on_second_step(person: Visitor) -> str:
     person.go("/account/")
-    person.follow("Second step")
+    person.follow("Two-factor authentication")
     person.follow("Set up")
-    if person.page.get_by_role("heading", name="Is it you?").count():
+    if person.page.get_by_role("heading", name="Confirm your identity").count():
         person.page.get_by_label("Password").fill(PASSWORD)
-        person.press("Go on")
+        person.press("Continue")
     secret = person.page.locator("dd.mono").inner_text().strip()
     person.page.get_by_label("Code").fill(totp(secret))
-    person.press("Switch on")
+    person.press("Enable")
     person.sees("Recovery codes")
     return secret
 
 
-def test_first_person_becomes_the_operator(empty_desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_first_account_becomes_the_operator(empty_desk: Desk, visitor: Callable[..., Visitor]) -> None:
     olive = visitor(empty_desk)
     olive.go("/")
-    olive.follow("Make the first account")
+    olive.follow("Create first account")
     sign_up(olive, OLIVE)
     olive.page.wait_for_url(empty_desk.url + "/")
     olive.follow("Operations")
     olive.sees("Workers")
 
 
-def test_second_person_confirms_by_mail_and_signs_in_in_two_steps(
+def test_second_account_confirms_mail_and_uses_two_factor(
     empty_desk: Desk, world: World, visitor: Callable[..., Visitor]
 ) -> None:
     sign_up(visitor(empty_desk), OLIVE)
     anna = visitor(empty_desk)
     sign_up(anna, ANNA)
-    anna.sees("Look into your mail")
+    anna.sees("Check your e-mail")
     confirm(anna, world, ANNA)
     anna.sign_in(ANNA)
     assert anna.path == "/"
@@ -86,7 +87,7 @@ def test_second_person_confirms_by_mail_and_signs_in_in_two_steps(
     wrong = f"{(int(totp(secret)) + 1) % 1_000_000:06}"
     anna.page.get_by_label("Code").fill(wrong)
     anna.press("Sign in")
-    anna.sees("The code is not right.")
+    anna.sees("The code is wrong.")
     anna.page.get_by_label("Code").fill(totp(secret))
     anna.press("Sign in")
     anna.page.wait_for_url(empty_desk.url + "/")

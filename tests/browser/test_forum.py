@@ -18,7 +18,7 @@ from standins.nga_board import NgaBoard
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.world import OPERATOR, PASSWORD
-from watchbook.core.ops.tests.processes import Running, environment, run
+from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -80,7 +80,7 @@ def forum(chromium: Any) -> Iterator[Forum]:
             "NGA_BASE_URL": board.url,
         }
         made = Forum(board, url, **people_the_board(board))
-        assert run(home, "migrate", "--verbosity", "0", **settings).returncode == 0
+        prepare_tables(home)
         add_operator(home, settings)
         process = Running(home, "-m", "watchbook", "up", **settings)
         try:
@@ -111,24 +111,28 @@ def rows(person: Visitor) -> list[str]:
 def start(person: Visitor, button: str) -> None:
     """Press it, and wait until the work that it began has left the page."""
     person.press(button)
-    person.sees("It is in the queue.")
+    person.sees("Added to the queue.")
     person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
 
 
 def test_board_is_crawled_listed_searched_and_read(person: Visitor, forum: Forum) -> None:
     person.go("/nga/")
-    start(person, "Crawl now")
+    person.press("Add board 7 艾泽拉斯议事厅")
+    person.sees("Board added. The first crawl is in the queue.")
+    person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
     assert rows(person) == ["每天一句", "旧灯塔的钥匙", "港口巡检路线"]
-    person.follow("Last reply")
+    person.page.get_by_label("Sort by").select_option("last_reply")
+    person.press("Apply")
     person.page.wait_for_url("**order=last_reply*")
     assert rows(person)[0] == "港口巡检路线"
 
-    person.follow("Digest")
+    person.page.get_by_label("Featured").check()
+    person.press("Apply")
     person.page.wait_for_url("**digest=1*")
     assert rows(person) == ["港口巡检路线"]
     person.page.locator(".chip[aria-current]").click()
-    person.page.get_by_label("Author").fill("南窗")
-    person.press("Filter")
+    person.page.get_by_label("Author", exact=True).fill("南窗")
+    person.press("Apply")
     person.page.wait_for_url("**author=*")
     assert rows(person) == ["旧灯塔的钥匙"]
 
@@ -141,7 +145,7 @@ def test_board_is_crawled_listed_searched_and_read(person: Visitor, forum: Forum
 def search_for(person: Visitor, words: str) -> None:
     """A word of two characters: the title that has it stands above the opening post that has it."""
     person.go("/nga/")
-    person.page.get_by_label("Search titles and opening posts").fill(words)
+    person.page.get_by_label("Title or opening post").fill(words)
     person.page.keyboard.press("Enter")
     person.page.wait_for_url("**/nga/search/**")
     assert rows(person) == ["[水]旧灯塔的钥匙", "[攻略]港口巡检路线"]
@@ -152,10 +156,10 @@ def read_two_thousand_floors(person: Visitor, forum: Forum) -> None:
     topic = f"/nga/topics/{forum.long}/"
     person.go(topic)
     person.sees("Backfilling")
-    start(person, "Read now")
-    person.sees("2,000 of 2,000 floors")
+    start(person, "Crawl now")
+    person.sees("2,000 of 2,000 posts")
     assert person.page.locator(".cells rect").count() == FLOORS // 20
-    person.page.get_by_label("Go to floor").fill("1234")
+    person.page.get_by_label("Go to post").fill("1234")
     person.press("Go")
     person.page.wait_for_url(f"**{topic}?page=62#f1234")
     assert person.page.locator("article.floor").count() == 20
@@ -175,12 +179,12 @@ def see_what_changed(person: Visitor, forum: Forum) -> None:
     person.go(f"/nga/topics/{forum.route}/")
     floor = person.page.locator("article.floor", has_text="灯塔巡检，收益更高")
     assert "Edited" in floor.inner_text()
-    floor.get_by_role("link", name="What changed").click()
-    person.sees("2 versions, showing what changed from 1 to 2")
+    floor.get_by_role("link", name="Show changes").click()
+    person.sees("2 versions: changes from 1 to 2")
     assert person.page.locator(".diff-text del").all_inner_texts() == ["码头搬运"]
     assert person.page.locator(".diff-text ins").all_inner_texts() == ["灯塔巡检"]
     person.page.locator("article.floor", has_text="灯塔巡检，收益更高").get_by_role("link", name="2 versions").click()
-    person.sees("As it reads now")
+    person.sees("Current version")
     person.page.locator(".log-item", has_text="Version 1").click()
     person.page.wait_for_url("**to=1")
     person.sees("第三天开始把每日任务换成码头搬运")
@@ -191,13 +195,13 @@ def mend_the_gap(person: Visitor, forum: Forum) -> None:
     topic = f"/nga/topics/{forum.route}/"
     person.go(topic)
     gap = person.page.locator(".gap")
-    assert "1 floor is missing." in gap.inner_text()
+    assert "1 post is missing." in gap.inner_text()
     forum.board.world.restore(forum.route, forum.missing_pid)
     person.go("/nga/audits/")
     start(person, "Repair now")
     person.page.locator("tbody a").first.click()
     person.sees("Repaired")
-    person.follow("Floors")
+    person.follow("Posts")
     person.page.wait_for_url("**show=floors")
     person.follow("#3")
     person.page.wait_for_url(f"**{topic}#f3")
@@ -205,7 +209,7 @@ def mend_the_gap(person: Visitor, forum: Forum) -> None:
     assert person.page.locator(".gap").count() == 0
 
 
-def test_pages_are_whole_in_both_languages_and_themes(forum: Forum, visitor: Callable[..., Visitor]) -> None:
+def test_pages_have_no_findings_in_languages_and_themes(forum: Forum, visitor: Callable[..., Visitor]) -> None:
     """After the story: nothing scrolls sideways, nothing is too pale, nothing is left in English."""
     topic = f"/nga/topics/{forum.route}/"
     paths = (

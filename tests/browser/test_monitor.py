@@ -37,18 +37,18 @@ def add_monitor(person: Visitor, site: SitemapSite) -> str:
     """Check, look at what was found, save, and wait for the baseline. Gives the page's path."""
     person.go("/sitemaps/add/")
     person.page.get_by_label("Address").fill(site.sitemap)
-    person.press("Check the address")
+    person.press("Check address")
     person.sees("Found: ")
     person.page.get_by_label("Name").fill(NAME)
     for channel in ("Mail", "Hook"):
         person.page.get_by_role("checkbox", name=channel).check()
     person.press("Save")
     # The page asks again by itself while the first check goes on.
-    person.sees("Nothing changed since the baseline")
+    person.sees("No changes since the baseline")
     return person.path
 
 
-def test_change_is_found_told_read_and_taken_away(
+def test_change_is_found_notified_read_and_deleted(
     person: Visitor, site: SitemapSite, world: World, tmp_path: Path
 ) -> None:
     person.go("/sitemaps/")
@@ -97,8 +97,10 @@ def shown(person: Visitor) -> list[str]:
 
 def downloaded(person: Visitor, kind: str, folder: Path) -> int:
     """How many entries the file has."""
+    person.page.locator("details.drop > summary").first.click()
     with person.page.expect_download() as coming:
         person.follow(kind)
+    person.page.locator("details.drop > summary").first.click()
     file = folder / coming.value.suggested_filename
     coming.value.save_as(file)
     text = file.read_text("utf-8-sig")
@@ -141,17 +143,17 @@ def delete_and_add_again(person: Visitor, site: SitemapSite, monitor: str) -> No
 def test_page_of_a_site_offers_its_sitemaps(person: Visitor, world: World) -> None:
     person.go("/sitemaps/add/")
     person.page.get_by_label("Address").fill(world.sites["atlas"].url)
-    person.press("Check the address")
-    person.sees("This is a page, not a sitemap")
-    person.press("Check this one")
+    person.press("Check address")
+    person.sees("This is a web page, not a sitemap")
+    person.press("Check selected")
     person.sees("Found: ")
 
 
-def test_address_that_cannot_be_watched_is_refused_with_its_reason(person: Visitor, site: SitemapSite) -> None:
+def test_address_that_cannot_be_watched_shows_the_reason(person: Visitor, site: SitemapSite) -> None:
     site.faults.on("/nowhere.xml").answer(404)
     person.go("/sitemaps/add/")
     person.page.get_by_label("Address").fill(site.address("/nowhere.xml"))
-    person.press("Check the address")
+    person.press("Check address")
     person.page.locator("#add .field-error").wait_for()
     assert person.page.get_by_label("Address").input_value() == site.address("/nowhere.xml")
     assert person.page.get_by_role("button", name="Save").count() == 0

@@ -20,7 +20,7 @@ from standins.note_platform import NotePlatform
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.world import MEMBER, OPERATOR, PASSWORD
-from watchbook.core.ops.tests.processes import Running, environment, run
+from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -79,7 +79,7 @@ def desk(chromium: Any) -> Iterator[Desk]:
         }
         people_the_platform(platform)
         cookie = platform.add_account(SESSION)
-        assert run(home, "migrate", "--verbosity", "0", **settings).returncode == 0
+        prepare_tables(home)
         add_person(home, settings, OPERATOR, "--operator")
         add_person(home, settings, MEMBER)
         process = Running(home, "-m", "watchbook", "up", **settings)
@@ -113,7 +113,7 @@ def run_job(person: Visitor, name: str) -> None:
         person.go(f"/operations/jobs/{name}/")
         rows = person.page.locator("tbody tr")
         if rows.count() > before and not any(
-            word in rows.first.inner_text() for word in ("Running", "Pending", "Waiting")
+            word in rows.first.inner_text() for word in ("Running", "Queued", "Waiting")
         ):
             return
     raise AssertionError(f"{name} did not end")
@@ -124,7 +124,7 @@ def state_of(person: Visitor, level: str) -> str:
     return person.page.locator("tbody tr", has_text=level).first.inner_text()
 
 
-def test_from_an_empty_pool_to_collected_notes(person: Visitor, desk: Desk) -> None:
+def test_empty_cookie_pool_becomes_collected_notes(person: Visitor, desk: Desk) -> None:
     pause_the_schedule(person)
     see_the_alert_open(person)
     put_a_cookie_in(person, desk)
@@ -147,10 +147,10 @@ def see_the_alert_open(person: Visitor) -> None:
     run_job(person, "notes.watch")
     assert "Open" in state_of(person, "P0")
     person.follow("All alerts")
-    person.sees("No cookie can be used")
+    person.sees("No usable cookies")
     person.follow("Show")
     person.page.wait_for_url("**/notes/cookies/")
-    person.sees("The pool is empty")
+    person.sees("No cookies yet")
 
 
 def put_a_cookie_in(person: Visitor, desk: Desk) -> None:
@@ -159,18 +159,18 @@ def put_a_cookie_in(person: Visitor, desk: Desk) -> None:
     page.get_by_label("Name").fill("desk-a")
     page.get_by_label("Cookie", exact=True).fill(desk.cookie)
     page.get_by_label("Priority").fill("5000")
-    person.press("Add the cookie")
-    person.sees("Paste it again: it is not kept.")
+    person.press("Add cookie")
+    person.sees("Paste the cookie again. The form does not keep it.")
     assert page.get_by_label("Name").input_value() == "desk-a"
     assert page.get_by_label("Cookie", exact=True).input_value() == ""
     assert SESSION not in page.content()
     page.get_by_label("Priority").fill("5")
     page.get_by_label("Cookie", exact=True).fill(desk.cookie)
-    person.press("Add the cookie")
-    person.sees("desk-a is in the pool, sealed.")
+    person.press("Add cookie")
+    person.sees("desk-a was encrypted and added.")
     page.get_by_role("link", name="desk-a", exact=True).click()
-    person.press("Try it")
-    person.sees("The platform answered: the cookie works.")
+    person.press("Test cookie")
+    person.sees("The platform accepted the cookie.")
     for path in (person.path, "/notes/cookies/", "/audit/", "/operations/jobs/notes.watch/"):
         person.go(path)
         assert SESSION not in page.content(), path
@@ -181,38 +181,39 @@ def put_a_cookie_in(person: Visitor, desk: Desk) -> None:
 
 def see_the_alert_close(person: Visitor) -> None:
     run_job(person, "notes.watch")
-    assert "Closed" in state_of(person, "P0")
+    assert "Resolved" in state_of(person, "P0")
     history = person.page.locator("section", has_text="History").locator("tbody tr").first
-    assert "No cookie can be used" in history.inner_text()
+    assert "No usable cookies" in history.inner_text()
 
 
 def search_a_word(person: Visitor) -> None:
     person.go("/notes/keywords/")
     person.page.get_by_label("Keyword").fill("灯会")
-    person.press("Add the keyword")
-    person.sees("灯会 is searched from now on.")
+    person.press("Add keyword")
+    person.sees("Keyword added: 灯会")
     person.press("Search now")
-    person.sees("A search is in the queue.")
+    person.sees("Search queued.")
     person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
     person.go("/notes/?status=pending")
-    assert person.page.locator(".chip").first.inner_text().split() == ["Pending", str(NOTES)]
+    person.page.get_by_role("link", name="Remove filter Pending").wait_for()
+    person.sees(f"{NOTES} results")
 
 
 def watch_a_collection(person: Visitor, desk: Desk) -> None:
     """The counts move while it runs; nobody touches the page, and it shows the end by itself."""
     person.go("/notes/executions/")
     person.press("Collect now")
-    person.sees("It is in the queue.")
+    person.sees("Run queued.")
     hanging = iter(HANGING)
     for settled in (0, 10):
         bar = person.page.locator(f'#work progress[value="{settled}"][max="{NOTES}"]')
         bar.wait_for(state="attached", timeout=PATIENCE)
         # Claimed a moment after the bar is drawn; the next swap shows it.
-        person.page.locator("#work", has_text="10 in hand").wait_for(timeout=PATIENCE)
+        person.page.locator("#work", has_text="10 in progress").wait_for(timeout=PATIENCE)
         desk.wake(next(hanging))
     person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
     row = person.page.locator("tbody tr").first
-    row.get_by_text("Partly").wait_for()
+    row.get_by_text("Partial").wait_for()
     row.get_by_role("link").click()
     person.page.wait_for_url("**/notes/executions/exec-*/")
     person.sees("The note does not exist or is not public.")
@@ -231,23 +232,23 @@ def read_a_note(person: Visitor) -> None:
     person.page.wait_for_url("**/notes/note/*/")
 
 
-def test_a_failed_note_waits_again_and_one_is_forgotten(person: Visitor) -> None:
+def test_failed_note_is_retried_and_one_is_deleted(person: Visitor) -> None:
     person.go("/notes/?status=failed")
     rows = person.page.locator("tbody tr")
     failed = rows.count()
     assert failed
-    rows.first.get_by_role("button", name="again").click()
-    person.sees("1 candidate waits again.")
+    rows.first.get_by_role("button", name="Retry").click()
+    person.sees("1 candidate is pending again.")
     assert person.page.locator("tbody tr").count() == failed - 1
     person.go("/notes/notes/")
     person.follow("灯会散步 3")
-    person.follow("Forget")
-    person.press("Forget this note")
-    person.sees("The note is forgotten.")
+    person.follow("Delete")
+    person.press("Delete this note")
+    person.sees("Note deleted.")
     assert person.page.get_by_role("link", name="灯会散步 3", exact=True).count() == 0
 
 
-def test_a_member_reads_and_finds_no_button(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_member_reads_notes_without_action_buttons(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     member = visitor(desk, MEMBER)
     for path in ("/notes/", "/notes/notes/", "/notes/keywords/", "/notes/executions/", "/notes/alerts/"):
         assert member.go(path).status == 200
@@ -256,7 +257,7 @@ def test_a_member_reads_and_finds_no_button(desk: Desk, visitor: Callable[..., V
     assert member.go("/notes/cookies/").status == 403
 
 
-def test_pages_are_whole_in_both_languages_and_themes(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_pages_have_no_findings_in_languages_and_themes(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     """After the story: nothing scrolls sideways, nothing is too pale, nothing is left in English."""
     first = visitor(desk, OPERATOR)
     paths = ["/notes/", "/notes/?status=failed", "/notes/notes/", "/notes/keywords/", "/notes/cookies/",
@@ -264,7 +265,7 @@ def test_pages_are_whole_in_both_languages_and_themes(desk: Desk, visitor: Calla
     for page, link in (("/notes/executions/", "tbody th a"), ("/notes/notes/", ".rows-title")):
         first.go(page)
         paths.append(str(first.page.locator(link).first.get_attribute("href")))
-    paths.append(f"{paths[-1]}forget/")
+    paths.append(f"{paths[-1]}delete/")
     for language, theme in (("en-GB", "dark"), ("zh-CN", "light")):
         person = visitor(desk, OPERATOR, locale=language, color_scheme=theme)
         for path in paths:

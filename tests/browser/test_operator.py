@@ -37,27 +37,27 @@ def held(world: World) -> Iterator[threading.Event]:
         go_on.set()
 
 
-def test_work_in_progress_is_shown_and_leaves_by_itself(operator: Visitor, held: threading.Event) -> None:
+def test_running_job_is_shown_until_it_ends(operator: Visitor, held: threading.Event) -> None:
     operator.go("/sitemaps/")
     operator.follow(NAMES["shop"])
     operator.press("Check now")
     operator.page.locator("#work .badge", has_text="Running").wait_for()
     operator.go("/operations/jobs/")
-    work = operator.page.locator("#running .work", has_text="Check a sitemap")
+    work = operator.page.locator("#running .work", has_text="Check sitemap")
     work.locator(".badge", has_text="Running").wait_for()
     work.locator("h3 a").click()
-    operator.sees("Leaving this page is safe; the run goes on.")
+    operator.sees("You can leave this page. The run continues.")
     held.set()
     operator.page.locator(".page-head .badge", has_text="Done").wait_for()
 
 
-def test_job_is_run_by_hand_and_written_down(operator: Visitor) -> None:
+def test_manual_job_run_is_in_the_audit_log(operator: Visitor) -> None:
     operator.go("/operations/jobs/")
-    operator.press("Run Forget old runs now")
-    operator.sees("is in the queue as run")
-    operator.follow("Forget old runs")
+    operator.press("Run Delete old runs now")
+    operator.sees("is queued as run")
+    operator.follow("Delete old runs")
     newest = operator.page.locator("tbody tr").first
-    assert newest.locator("td[data-label=By]").inner_text() == OPERATOR
+    assert newest.locator("td[data-label='Started by']").inner_text() == OPERATOR
     newest.locator("th a").click()
     ended = operator.page.locator(".page-head .badge", has_text="Done").or_(
         operator.page.locator(".page-head .badge", has_text="Nothing to do")
@@ -65,7 +65,7 @@ def test_job_is_run_by_hand_and_written_down(operator: Visitor) -> None:
     ended.wait_for()
 
 
-def test_backup_is_made_and_listed(operator: Visitor) -> None:
+def test_backup_is_created_and_listed(operator: Visitor) -> None:
     operator.go("/operations/backups/")
     known = operator.page.locator("tbody tr").count()
     operator.press("Back up now")
@@ -78,7 +78,7 @@ def test_backup_is_made_and_listed(operator: Visitor) -> None:
     until(listed)
 
 
-def test_alerts_are_on_their_page_and_in_the_bell(operator: Visitor) -> None:
+def test_alerts_are_shown_on_their_page_and_in_the_bell(operator: Visitor) -> None:
     operator.go("/")
     operator.page.get_by_role("link", name="2 open alerts").first.click()
     operator.sees("Old Mill Museum cannot be read")
@@ -86,7 +86,7 @@ def test_alerts_are_on_their_page_and_in_the_bell(operator: Visitor) -> None:
     operator.sees("71 % in use")
 
 
-def test_operations_say_how_the_house_is(operator: Visitor) -> None:
+def test_operations_page_shows_the_state_of_the_server(operator: Visitor) -> None:
     operator.go("/")
     operator.follow("Operations")
     operator.sees("Workers")
@@ -96,20 +96,20 @@ def test_operations_say_how_the_house_is(operator: Visitor) -> None:
 def test_audit_log_shows_who_did_what(desk: Desk, operator: Visitor, visitor: Callable[..., Visitor]) -> None:
     visitor(desk, MEMBER)
     operator.go("/operations/jobs/")
-    operator.press("Run Forget old stream entries now")
-    operator.sees("is in the queue as run")
+    operator.press("Run Delete old activity now")
+    operator.sees("is queued as run")
     operator.follow("Audit log")
     rows = operator.page.locator("tbody tr")
     assert "stream.clean" in rows.first.inner_text()
     assert OPERATOR in rows.first.inner_text()
-    operator.page.get_by_label("E-mail of the person").fill(MEMBER)
-    operator.press("Filter")
+    operator.page.get_by_label("User e-mail").fill(MEMBER)
+    operator.press("Apply")
     operator.page.wait_for_url("**who=*")
     people = set(operator.page.locator("td[data-label=Who]").all_inner_texts())
     assert people == {MEMBER}
 
 
-def test_member_finds_no_way_into_operations(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_member_cannot_open_operations(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     member = visitor(desk, MEMBER)
     member.go("/")
     assert member.page.get_by_role("link", name="Operations").count() == 0

@@ -1,4 +1,4 @@
-"""Reddit in a real browser: a pool is loaded, a quiet community becomes busy, versions are compared, charts drawn."""
+"""Reddit in a real browser: communities are imported, one becomes busy, versions are compared, charts are shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from standins.reddit import RedditSite
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.world import MEMBER, OPERATOR, PASSWORD
-from watchbook.core.ops.tests.processes import Running, environment
+from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -53,7 +53,7 @@ def reddit(chromium: Any) -> Iterator[Reddit]:
             **site.environment(),
         }
         ids = fill(home, site, settings)
-        # By fixed tiers nothing is due every few minutes: only what the story presses is visited.
+        # By fixed tiers nothing is due every few minutes: only what the test starts is crawled.
         process = Running(home, "-m", "watchbook", "up", **settings, REDDIT_SCHEDULER="tiers")
         try:
             process.wait_for(r"Watchbook is at ")
@@ -65,6 +65,7 @@ def reddit(chromium: Any) -> Iterator[Reddit]:
 
 def fill(home: Path, site: RedditSite, settings: dict[str, str]) -> dict[str, str]:
     plan = {"url": site.url, "days": DAYS, "people": {OPERATOR: True, MEMBER: False}, "password": PASSWORD}
+    prepare_tables(home)
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.reddit_days"],
         env=environment(home, **settings), input=json.dumps(plan), capture_output=True, text=True,
@@ -87,7 +88,7 @@ def names(person: Visitor) -> list[str]:
 def crawl_now(person: Visitor) -> None:
     """Press it, and wait until the visit has left the page."""
     person.press("Crawl now")
-    person.sees("It is in the queue.")
+    person.sees("Queued.")
     person.page.locator("#work").wait_for(state="detached", timeout=PATIENCE)
 
 
@@ -97,52 +98,52 @@ def stat(person: Visitor, title: str) -> str:
     )
 
 
-def test_pool_is_loaded_sorted_and_switched(person: Visitor, reddit: Reddit, tmp_path: Path) -> None:
+def test_community_list_is_loaded_sorted_and_toggled(person: Visitor, reddit: Reddit, tmp_path: Path) -> None:
     reddit.site.world.add_community("lanterncraft")
     file = tmp_path / "more.csv"
     file.write_text("name,tier,categories\nlanterncraft,low,lamps\n")
     person.go("/reddit/")
-    person.follow("Load a pool")
-    person.page.get_by_label("Pool file").set_input_files(file)
-    person.press("Load this file")
-    person.sees("1 communities added, 0 updated, 7 in the pool")
+    person.follow("Import communities")
+    person.page.get_by_label("File", exact=True).set_input_files(file)
+    person.press("Import file")
+    person.sees("1 communities added, 0 updated, 7 in total")
 
     person.page.get_by_role("columnheader", name="Community").get_by_role("link").click()
     person.page.wait_for_url("**order=name*")
     assert names(person) == sorted(names(person))
     assert len(names(person)) == 7
-    person.page.get_by_label("Name or category").fill("lamps")
-    person.press("Filter")
+    person.page.get_by_label("Name or tag").fill("lamps")
+    person.press("Apply")
     person.page.wait_for_url("**q=lamps*")
     assert names(person) == ["r/lanterncraft"]
-    person.press("Switch r/lanterncraft off")
-    person.sees("r/lanterncraft is not visited any more.")
+    person.press("Disable r/lanterncraft")
+    person.sees("r/lanterncraft disabled. It is no longer crawled.")
     assert "q=lamps" in person.page.url
-    person.sees("switched off")
-    person.press("Switch r/lanterncraft on")
-    person.sees("r/lanterncraft is watched again")
+    person.sees("disabled by an operator")
+    person.press("Enable r/lanterncraft")
+    person.sees("r/lanterncraft enabled")
 
 
-def test_wrong_pool_is_refused_in_words(person: Visitor, reddit: Reddit, tmp_path: Path) -> None:
+def test_invalid_community_list_is_refused_with_a_message(person: Visitor, reddit: Reddit, tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     file.write_text('[{"name": "harbourlights", "tier": "urgent"}]')
     person.go("/reddit/pool/")
-    person.page.get_by_label("Pool file").set_input_files(file)
-    person.press("Load this file")
+    person.page.get_by_label("File", exact=True).set_input_files(file)
+    person.press("Import file")
     person.sees("Entry 1: tier is 'urgent', expected high, medium or low.")
 
 
-def test_quiet_community_that_becomes_busy_climbs_to_tier_1(person: Visitor, reddit: Reddit) -> None:
+def test_community_that_becomes_active_moves_to_tier_1(person: Visitor, reddit: Reddit) -> None:
     person.go("/reddit/r/slowquay/")
     assert stat(person, "Tier") == "Tier 3"
-    assert person.page.locator(".ladder [aria-current]").inner_text().startswith("Tier 3")
+    assert person.page.locator(".tier-rows [aria-current]").inner_text().startswith("Tier 3")
     now = datetime.now(UTC)
     for number in range(240):
         reddit.site.world.post("slowquay", f"Everybody is here, {number}", at=now - timedelta(minutes=240 - number))
     crawl_now(person)
     assert stat(person, "Tier") == "Tier 1"
-    assert person.page.locator(".ladder [aria-current]").inner_text().startswith("Tier 1")
-    assert float(stat(person, "Posts a day")) >= 20
+    assert person.page.locator(".tier-rows [aria-current]").inner_text().startswith("Tier 1")
+    assert float(stat(person, "Posts per day")) >= 20
     person.sees("240 new posts")
     person.sees("Everybody is here, 239")
     person.go("/reddit/?tier=tier1")
@@ -165,25 +166,25 @@ def test_versions_of_a_post_are_compared_word_by_word(person: Visitor, reddit: R
     assert "Tickets bought before October" in person.page.locator(".prose").inner_text()
 
 
-def test_what_was_removed_is_said_and_its_last_text_kept(person: Visitor, reddit: Reddit) -> None:
+def test_removed_post_is_marked_and_keeps_its_last_text(person: Visitor, reddit: Reddit) -> None:
     person.go("/reddit/posts/?state=removed")
     person.follow("Cheap tickets, write to me")
-    person.sees("Removed at Reddit")
+    person.sees("Removed on Reddit")
     person.sees("by moderators")
     person.sees("Do not ask where from.")
     person.go(f"/reddit/posts/{reddit.ids['deleted']}/")
-    person.sees("Deleted by its author")
+    person.sees("Deleted by the author")
 
 
-def test_metrics_have_charts_with_tables_and_monitors_with_findings(person: Visitor, reddit: Reddit) -> None:
+def test_metrics_show_charts_with_tables_and_monitor_results(person: Visitor, reddit: Reddit) -> None:
     person.go("/reddit/metrics/")
-    drawn = person.page.locator("figure.chart svg[role=img]:visible")
-    assert drawn.count() == 7
-    assert all(drawn.nth(number).get_attribute("aria-label") for number in range(drawn.count()))
+    charts = person.page.locator("figure.chart svg[role=img]:visible")
+    assert charts.count() == 7
+    assert all(charts.nth(number).get_attribute("aria-label") for number in range(charts.count()))
     person.page.locator("figure.chart", has_text="New posts per day").get_by_text("Show as table").click()
     assert person.page.locator("figure.chart", has_text="New posts per day").locator("tbody tr").count() >= DAYS - 1
-    assert person.page.locator("section", has_text="Opens an alert").first.locator("tbody tr").count() == 4
-    person.sees("communities were read at least once")
+    assert person.page.locator("section", has_text="Alert when").first.locator("tbody tr").count() == 4
+    person.sees("communities crawled at least once")
 
 
 def test_member_reads_everything_and_changes_nothing(reddit: Reddit, visitor: Callable[..., Visitor]) -> None:
@@ -196,7 +197,7 @@ def test_member_reads_everything_and_changes_nothing(reddit: Reddit, visitor: Ca
     assert member.go("/reddit/pool/").status == 403
 
 
-def test_pages_are_whole_in_both_languages_and_themes(reddit: Reddit, visitor: Callable[..., Visitor]) -> None:
+def test_pages_have_no_findings_in_languages_and_themes(reddit: Reddit, visitor: Callable[..., Visitor]) -> None:
     """After the story: nothing scrolls sideways, nothing is too pale, nothing is left in English."""
     paths = (
         "/reddit/", "/reddit/?q=zzz", "/reddit/r/harbourlights/", "/reddit/r/closedclub/", "/reddit/r/oldcharts/",

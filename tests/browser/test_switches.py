@@ -27,7 +27,7 @@ def set_theme(person: Visitor, button: str) -> None:
         person.press(button)
 
 
-def test_language_and_theme_stay_until_they_are_changed_back(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_language_and_theme_are_kept_until_changed(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     person = visitor(desk, color_scheme="light")
     person.sign_in(NEWCOMERS["switch"])
     assert look(person, "/") == ["en", ""]
@@ -42,13 +42,13 @@ def test_language_and_theme_stay_until_they_are_changed_back(desk: Desk, visitor
     assert look(elsewhere, "/search/") == ["zh-Hans", "dark"], "another browser must find both on the account"
 
     elsewhere.press("English")
-    elsewhere.page.get_by_role("link", name="Sitemaps").first.wait_for()
+    elsewhere.page.get_by_role("link", name="Websites").first.wait_for()
     set_theme(elsewhere, "Light theme")
     assert look(elsewhere, "/") == ["en", "light"]
     assert look(person, "/") == ["en", "light"]
 
 
-def test_sign_in_page_remembers_the_language_of_this_browser(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+def test_sign_in_page_keeps_the_language_of_the_browser(desk: Desk, visitor: Callable[..., Visitor]) -> None:
     person = visitor(desk)
     person.go("/accounts/login/")
     person.press("中文")

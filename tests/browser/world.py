@@ -16,7 +16,7 @@ from standins.demo_reddit import NAMES, Communities
 from standins.sitemap_site import SitemapSite
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
-from watchbook.core.ops.tests.processes import Running, environment
+from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
 PASSWORD = "a quiet lantern at noon"
 MEMBER, OPERATOR = "mina@example.com", "oskar@example.com"
@@ -81,6 +81,7 @@ class Desk:
             "people": {"member": MEMBER, "operator": OPERATOR, **NEWCOMERS},
             "password": PASSWORD,
         }
+        prepare_tables(self.home)
         done = subprocess.run(
             [sys.executable, "-m", "tests.browser.fill"],
             env=environment(self.home, **self.settings), input=json.dumps(given), capture_output=True, text=True,

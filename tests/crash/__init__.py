@@ -1,1 +1,1 @@
-"""Killing everything at every point: real processes, real signals, and a ledger that says what was lost or doubled."""
+"""Kills real processes at every crash point and compares ledgers: nothing may be lost or duplicated."""

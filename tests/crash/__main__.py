@@ -1,6 +1,6 @@
-"""`make crash`: kill everything at every point, on every carrier that this machine has; prints a ledger.
+"""`make crash`: kill everything at every point, on every engine that this machine has; prints a ledger.
 
-Exit code 0 only when every carrier that could be tried is clean. The carriers run side by side.
+Exit code 0 only when every engine that could be tried is clean. The engines run side by side.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import sys
 import threading
 import time
 
-from tests.crash import rooms
-from tests.crash.carriers import CARRIERS, Carrier
+from tests.crash import package_tests
+from tests.crash.engines import ENGINES, Engine
+from tests.crash.options import Options, add_options, read_options
 from tests.crash.points import all_points, reached_by
 from tests.crash.report import Result, table
-from tests.crash.wanted import Wanted, add_options, read_options
 
 LONGEST_SECONDS = 1800.0
 SAID = 40
 
 
 class Driver:
-    """A carrier in a process of its own, because Django has one database for each."""
+    """A engine in a process of its own, because Django has one database for each."""
 
-    def __init__(self, carrier: Carrier, wanted: Wanted) -> None:
-        self.carrier = carrier
+    def __init__(self, engine: Engine, options: Options) -> None:
+        self.engine = engine
         self.result: Result | None = None
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.driver", carrier.name, *wanted.words()],
+            [sys.executable, "-m", "tests.crash.driver", engine.name, *options.words()],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -43,19 +43,19 @@ class Driver:
             try:
                 message = json.loads(line)
             except ValueError:
-                print(f"[{self.carrier.name}] {line.rstrip()}", flush=True)
+                print(f"[{self.engine.name}] {line.rstrip()}", flush=True)
                 continue
             if "result" in message:
                 self.result = Result.from_json(message["result"])
             else:
-                print(f"[{self.carrier.name}] {message['say']}", flush=True)
+                print(f"[{self.engine.name}] {message['say']}", flush=True)
 
     def wait(self, seconds: float) -> None:
         try:
             self.process.wait(max(seconds, 0.0))
         except subprocess.TimeoutExpired:
             self.end()
-            print(f"[{self.carrier.name}] ended after {LONGEST_SECONDS:.0f} s: it takes too long", flush=True)
+            print(f"[{self.engine.name}] ended after {LONGEST_SECONDS:.0f} s: it takes too long", flush=True)
         self.reader.join(10)
 
     def end(self) -> None:
@@ -67,10 +67,10 @@ class Driver:
                 self.process.kill()
 
 
-def run(carriers: list[Carrier], wanted: Wanted) -> int:
+def run(engines: list[Engine], options: Options) -> int:
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    drivers = [Driver(carrier, wanted) for carrier in carriers]
+    drivers = [Driver(engine, options) for engine in engines]
     try:
         for driver in drivers:
             driver.wait(began + LONGEST_SECONDS - time.monotonic())
@@ -84,10 +84,10 @@ def run(carriers: list[Carrier], wanted: Wanted) -> int:
     for result in results:
         sentences = [*(f"never reached: {point}" for point in result.missed), *result.findings.sentences()]
         for sentence in sentences[:SAID]:
-            print(f"{result.carrier}: {sentence}")
+            print(f"{result.engine}: {sentence}")
         if len(sentences) > SAID:
-            print(f"{result.carrier}: and {len(sentences) - SAID} more")
-    unfinished = [driver.carrier.title for driver in drivers if driver.result is None]
+            print(f"{result.engine}: and {len(sentences) - SAID} more")
+    unfinished = [driver.engine.title for driver in drivers if driver.result is None]
     for title in unfinished:
         print(f"{title}: did not finish")
     is_clean = not unfinished and all(result.is_clean for result in results)
@@ -98,24 +98,24 @@ def run(carriers: list[Carrier], wanted: Wanted) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
     add_options(parser)
-    parser.add_argument("--only", choices=CARRIERS, action="append", help="this carrier; may be given more than once")
+    parser.add_argument("--only", choices=ENGINES, action="append", help="this engine; may be given more than once")
     chosen = parser.parse_args()
-    wanted = read_options(chosen)
-    names = ["embedded"] if wanted.is_quick else chosen.only or list(CARRIERS)
+    options = read_options(chosen)
+    names = ["embedded"] if options.is_quick else chosen.only or list(ENGINES)
     strangers = [point for point in all_points() if reached_by(point) is None]
     for point in strangers:
         print(f"No scene is known to reach {point}.")
     present = []
     for name in names:
-        reason = CARRIERS[name].missing()
+        reason = ENGINES[name].missing()
         if reason:
-            print(f"{CARRIERS[name].title}: not tried, because {reason}.")
+            print(f"{ENGINES[name].title}: not tried, because {reason}.")
         else:
-            present.append(CARRIERS[name])
-    code = run(present, wanted) or int(bool(strangers))
-    # Chosen carriers, scenes and the short form are for looking at the harness's own world.
-    only_part = wanted.is_quick or wanted.scenes or chosen.only
-    return code if only_part else rooms.play() or code
+            present.append(ENGINES[name])
+    code = run(present, options) or int(bool(strangers))
+    # Chosen engines, scenes and the short form are for looking at the harness's own world.
+    only_part = options.is_quick or options.scenes or chosen.only
+    return code if only_part else package_tests.play() or code
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One carrier from its first process to its last: python -m tests.crash.driver CARRIER [options].
+"""One engine from its first process to its last: python -m tests.crash.driver ENGINE [options].
 
 Speaks JSON lines on standard output: {"say": sentence} while it works, {"result": figures} at its end.
 """
@@ -19,11 +19,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tests.crash.carriers import CARRIERS, Backing, Carrier, opened
-from tests.crash.nursery import die_with_parent
+from tests.crash.engines import ENGINES, Backing, Engine, opened
+from tests.crash.options import Options, add_options, read_options
 from tests.crash.points import points_of
+from tests.crash.process_factory import die_with_parent
 from tests.crash.report import Result
-from tests.crash.wanted import Wanted, add_options, read_options
 from tests.crash.world import World
 
 PLACES = 4
@@ -54,12 +54,12 @@ def environment(home: Path, world: World, backing: Backing) -> dict[str, str]:
     }
 
 
-def play(carrier: Carrier, folder: Path, wanted: Wanted) -> Result:
+def play(engine: Engine, folder: Path, options: Options) -> Result:
     began = time.monotonic()
     for name in [name for name in os.environ if DROPPED.match(name)]:
         del os.environ[name]
     with ExitStack() as stack:
-        backing = opened(carrier, folder, stack)
+        backing = opened(engine, folder, stack)
         world = World(stack, PLACES)
         home = folder / "home"
         home.mkdir()
@@ -68,14 +68,14 @@ def play(carrier: Carrier, folder: Path, wanted: Wanted) -> Result:
 
         # Django reads the environment here, so everything that knows its models comes after.
         django.setup()
-        from tests.crash import story
+        from tests.crash import scenario
 
-        points = points_of(is_embedded=carrier.is_embedded, commands=not wanted.is_quick)
+        points = points_of(is_embedded=engine.is_embedded, commands=not options.is_quick)
         # Chosen scenes are for looking at one thing; only all of them together reach every point.
-        result = Result(carrier.title, points=[] if wanted.scenes else points)
-        story.play(
-            carrier, backing, world, folder, result,
-            stack=stack, wanted=wanted, say=lambda sentence: tell(say=sentence),
+        result = Result(engine.title, points=[] if options.scenes else points)
+        scenario.play(
+            engine, backing, world, folder, result,
+            stack=stack, options=options, say=lambda sentence: tell(say=sentence),
         )  # fmt: skip
     result.seconds = time.monotonic() - began
     return result
@@ -83,15 +83,15 @@ def play(carrier: Carrier, folder: Path, wanted: Wanted) -> Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("carrier", choices=CARRIERS)
+    parser.add_argument("engine", choices=ENGINES)
     add_options(parser)
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, _end)
     die_with_parent(signal.SIGTERM)
-    folder = Path(tempfile.mkdtemp(prefix=f"watchbook-crash-{chosen.carrier}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"watchbook-crash-{chosen.engine}-"))
     result = None
     try:
-        result = play(CARRIERS[chosen.carrier], folder, read_options(chosen))
+        result = play(ENGINES[chosen.engine], folder, read_options(chosen))
     finally:
         if result is not None and result.is_clean:
             shutil.rmtree(folder, ignore_errors=True)

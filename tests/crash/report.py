@@ -1,4 +1,4 @@
-"""What is counted on one carrier, and how it is printed."""
+"""What is counted on one engine, and how it is printed."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Findings:
 
 @dataclass
 class Result:
-    """One carrier, from its first process to its last."""
+    """One engine, from its first process to its last."""
 
-    carrier: str
+    engine: str
     findings: Findings = field(default_factory=Findings)
     points: list[str] = field(default_factory=list)
     visited: list[str] = field(default_factory=list)
@@ -63,13 +63,13 @@ class Result:
 
 
 HEAD = (
-    "carrier", "points", "crashes", "kills", "changes", "told", "lost", "doubled effects", "stale writes accepted",
+    "engine", "points", "crashes", "kills", "changes", "told", "lost", "doubled effects", "stale writes accepted",
     "stale refused", "stuck", "wrong", "runs per slot", "duplicates sent", "seconds",
 )  # fmt: skip
 
 
 def table(results: Sequence[Result]) -> list[str]:
-    """One line for each carrier."""
+    """One line for each engine."""
     rows = [HEAD, *(_row(result) for result in results)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(HEAD))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -82,7 +82,7 @@ def _row(result: Result) -> tuple[str, ...]:
         per_slot = "MORE THAN 1"
     counts = (found.lost, found.doubled, found.stale)
     return (
-        result.carrier, f"{len(result.points) - len(result.missed)}/{len(result.points)}", str(result.crashes),
+        result.engine, f"{len(result.points) - len(result.missed)}/{len(result.points)}", str(result.crashes),
         str(result.kills), str(result.changes), str(result.told), *(str(len(entries)) for entries in counts),
         str(result.stale_refused), str(len(found.stuck)), str(len(found.wrong)), per_slot, str(result.duplicates),
         f"{result.seconds:.0f}",

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from tests.crash.points import ROOT, all_points, reached_by
-from tests.crash.rooms import unvisited
+from tests.crash.package_tests import unvisited
+from tests.crash.points import ROOT
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
-LONGEST_SECONDS = 300
+LONGEST_SECONDS = 900  # on a busy machine; alone it takes one minute
 
 
 def test_killed_at_every_point_and_at_random_nothing_is_lost_or_doubled():
@@ -23,9 +23,5 @@ def test_killed_at_every_point_and_at_random_nothing_is_lost_or_doubled():
     assert "embedded, SQLite" in done.stdout
 
 
-def test_every_crash_point_has_a_scene_that_reaches_it():
-    assert [point for point in all_points() if reached_by(point) is None] == []
-
-
-def test_every_crash_point_of_a_room_is_visited_by_its_tests():
+def test_every_crash_point_beyond_this_harness_is_named_by_a_test_of_its_package():
     assert unvisited() == []

@@ -1,4 +1,7 @@
-"""docs/reference is made from the program itself: options, commands, jobs, endpoints. `make docs` writes it."""
+"""docs/reference is made from the program itself: options, commands, jobs, endpoints, tables. `make docs` writes it.
+
+It also writes down the digests of new migrations.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.docs import migrations
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 LINE_END = "\n"
@@ -21,6 +26,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands,
         "jobs.md": jobs,
         "api.md": endpoints,
+        "tables.md": tables,
     }
     return {name: MADE + "\n".join(make()) + "\n" for name, make in makers.items()}
 
@@ -151,12 +157,42 @@ def endpoints() -> Iterator[str]:
 
 def operations() -> Iterator[tuple[str, str]]:
     """Every endpoint with its docstring."""
-    from watchbook.core.api.shell import build_api
+    from tests.api_document import openapi_document
 
-    schema = build_api().get_openapi_schema(path_prefix="/api/")
+    schema = openapi_document()
     for path, methods in sorted(schema["paths"].items()):
         for method, operation in methods.items():
             yield f"{method.upper()} {path}", operation.get("description") or ""
+
+
+def tables() -> Iterator[str]:
+    """Every table of the systems with its columns: what is kept of each item."""
+    from django.apps import apps
+
+    yield "# Tables"
+    yield ""
+    yield "What Watchbook keeps, by system: for reports with SQL, and to see which fields of a source are kept. Columns"
+    yield "can be added by an upgrade; none is renamed without a line in the changelog."
+    for app in sorted(apps.get_app_configs(), key=lambda one: one.label):
+        if not app.name.startswith("watchbook.systems."):
+            continue
+        yield f"\n## {app.label}"
+        for model in app.get_models(include_auto_created=True):
+            yield from _table(model)
+
+
+def _table(model: Any) -> Iterator[str]:
+    doc = (model.__doc__ or "").strip().partition("\n")[0]
+    yield f"\n### `{model._meta.db_table}`\n"
+    if doc and not doc.startswith(f"{model.__name__}("):
+        yield f"{doc}\n"
+    yield "| column | type | what it holds |"
+    yield "|---|---|---|"
+    for field in model._meta.concrete_fields:
+        kind = field.get_internal_type().removesuffix("Field")
+        target = f" of `{field.related_model._meta.db_table}`" if field.related_model else ""
+        words = str(field.db_comment or field.help_text or "").replace("|", "\\|").replace(LINE_END, " ")
+        yield f"| `{field.column}` | {kind}{target} | {words} |"
 
 
 def prepare() -> None:
@@ -180,6 +216,7 @@ def main() -> None:
         for name, text in pages().items():
             (REFERENCE / name).write_text(text, encoding="utf-8")
             print(f"wrote docs/reference/{name}")
+    migrations.add_new()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from watchbook.core.api.shell import build_api
+from tests.api_document import openapi_document
 
-DOCUMENT = build_api().get_openapi_schema(path_prefix="/api/")
+DOCUMENT = openapi_document()
 SHAPES = DOCUMENT["components"]["schemas"]
 
 ADDRESSES = """
@@ -113,12 +113,12 @@ def answer_of(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", addresses())
-def test_every_address_is_there(name: str) -> None:
+def test_every_promised_path_exists(name: str) -> None:
     assert operation(name)["responses"]
 
 
 @pytest.mark.parametrize(("name", "words"), GIVEN.items())
-def test_every_name_that_is_given_is_taken(name: str, words: str) -> None:
+def test_every_promised_input_is_accepted(name: str, words: str) -> None:
     facts = operation(name)
     taken = {parameter["name"] for parameter in facts["parameters"]}
     if "requestBody" in facts:
@@ -127,17 +127,17 @@ def test_every_name_that_is_given_is_taken(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), ANSWERED.items())
-def test_every_name_that_is_read_is_answered(name: str, words: str) -> None:
+def test_every_promised_field_is_returned(name: str, words: str) -> None:
     assert set(words.split()) <= set(properties(answer_of(name)["data"]))
 
 
 @pytest.mark.parametrize(("name", "words"), LISTED.items())
-def test_every_name_of_an_item_is_answered(name: str, words: str) -> None:
+def test_every_promised_field_of_an_item_is_returned(name: str, words: str) -> None:
     assert set(words.split()) <= set(properties(answer_of(name)["items"]["items"]))
 
 
 @pytest.mark.parametrize("name", [name for name in addresses() if name.startswith("get ")])
-def test_every_list_is_paged_alike(name: str) -> None:
+def test_every_list_uses_the_same_paging(name: str) -> None:
     content = operation(name)["responses"][200]["content"]
     fields = properties(content["application/json"]["schema"]) if "application/json" in content else {}
     if "items" in fields:

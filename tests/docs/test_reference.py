@@ -19,12 +19,12 @@ def made() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["options.md", "commands.md", "jobs.md", "api.md"])
-def test_the_reference_is_what_the_program_says(made, name):
+def test_reference_is_up_to_date(made, name):
     written = (generate.REFERENCE / name).read_text(encoding="utf-8")
     assert written == made[name], f"docs/reference/{name} is old: run `make docs`"
 
 
-def test_every_option_has_its_reason_in_words():
+def test_every_option_has_a_description():
     from watchbook.base import env
 
     generate.import_options()
@@ -33,13 +33,13 @@ def test_every_option_has_its_reason_in_words():
             assert option.help.endswith("."), option.name
 
 
-def test_every_endpoint_says_what_it_does():
+def test_every_endpoint_has_a_description():
     found = dict(generate.operations())
     assert found
     assert [name for name, words in found.items() if not words.strip()] == []
 
 
-def test_every_runtime_dependency_has_its_reason_beside_it():
+def test_every_runtime_dependency_has_a_reason():
     text = (ROOT / "pyproject.toml").read_text()
     block = text.split("dependencies = [", 1)[1].split("\n]", 1)[0]
     lines = [line for line in block.splitlines() if line.strip().startswith('"')]
@@ -47,14 +47,14 @@ def test_every_runtime_dependency_has_its_reason_beside_it():
     assert [line for line in lines if "#" not in line] == []
 
 
-def test_pins_hold_names_versions_and_hashes_but_no_address():
+def test_pins_have_names_versions_and_hashes_only():
     for path in (ROOT / "requirements").glob("*.txt"):
         text = path.read_text()
         assert "--hash=sha256:" in text
         assert not re.search(r"://|--(extra-)?index-url|--find-links|--trusted-host", text), path.name
 
 
-def test_every_link_between_pages_of_the_docs_leads_somewhere():
+def test_every_link_in_the_docs_leads_to_a_page():
     broken = []
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8")):
@@ -63,7 +63,7 @@ def test_every_link_between_pages_of_the_docs_leads_somewhere():
     assert broken == []
 
 
-def test_no_file_names_a_place_outside_the_project():
+def test_no_file_names_a_path_outside_the_project():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     words = ["../" + "shared", "/wor" + "k/", "/roo" + "t/"]
     found = []

@@ -7,11 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from standins.feishu_table import FeishuTable
 from standins.note_platform import NotePlatform
-from tests.n8n import story
+from tests.n8n import scenarios
 from tests.n8n.engine import Engine
-from tests.n8n.house import House
 from tests.n8n.install import CannotInstall, cache_folder, install
+from tests.n8n.server import Server
 
 
 def main() -> int:
@@ -22,22 +23,24 @@ def main() -> int:
     except CannotInstall as reason:
         print(f"n8n cannot be had here: {reason}")
         return 1
-    with tempfile.TemporaryDirectory(prefix="watchbook-n8n-") as folder, NotePlatform() as platform:
-        home = Path(folder)
+    folder = tempfile.TemporaryDirectory(prefix="watchbook-n8n-")
+    with folder as place, NotePlatform() as platform, FeishuTable() as table:
+        home = Path(place)
         (home / "n8n").mkdir()
-        house, engine = House(home / "watchbook", platform), Engine(kit, home / "n8n")
-        house.prepare({f"account_0{n}": platform.add_account(f"made-up-session-{n}-00001234") for n in (1, 2)})
-        engine.put_credential(house.token)
+        server, engine = Server(home / "watchbook", platform), Engine(kit, home / "n8n")
+        server.prepare({f"account_0{n}": platform.add_account(f"made-up-session-{n}-00001234") for n in (1, 2)})
+        engine.put_credential(server.token)
         for name in ("alert", "recover", "collect"):
-            engine.put_workflow(story.load(name, house))
+            engine.put_workflow(scenarios.load(name, server))
         print(f"n8n {engine.version()}: three workflows imported")
-        with house.running():
+        with server.running():
             lines = [
-                *story.collect(engine, house, platform),
-                *story.recover(engine, house),
-                *story.alert(engine, house),
+                *scenarios.collect(engine, server, platform),
+                *scenarios.mirror(engine, server, table),
+                *scenarios.recover(engine, server),
+                *scenarios.alert(engine, server),
             ]
-        audited = house.command("notes", "security-audit", "--json")
+        audited = server.command("notes", "security-audit", "--json")
         assert audited["passed"], audited
         for line in [*lines, "security audit of database and log: passed"]:
             print(f"  {line}")

@@ -71,6 +71,13 @@ class Engine:
         row = {"id": "watchbookToken00", "name": "Watchbook token", "type": "httpHeaderAuth", "data": header}
         self._import("credentials", [row])
 
+    def put_feishu_app(self, app_id: str, app_secret: str) -> None:
+        """The credential *Feishu app*: what it holds is put into the body of the sign-in."""
+        given = {"json": json.dumps({"body": {"app_id": app_id, "app_secret": app_secret}})}
+        self._import(
+            "credentials", [{"id": "feishuApp0000000", "name": "Feishu app", "type": "httpCustomAuth", "data": given}]
+        )
+
     def put_workflow(self, workflow: dict[str, Any]) -> None:
         self._import("workflow", workflow)
 

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.core.cache import cache as shared_cache
 from django.test import Client
 
 from standins.sitemap_site import SitemapSite
-from tests.security.furnished import Ids, furnish
-from watchbook.base.testing.people import client_of
-from watchbook.core.api.shell import build_api
+from tests.api_document import openapi_document
+from tests.security.conftest import Trust
+from tests.security.sample_rows import Ids, furnish
+from watchbook.base import clock
+from watchbook.base.testing.fixtures import SharedRows
+from watchbook.base.testing.people import client_of, make_person
+from watchbook.core import registry
 from watchbook.core.jobs.actions import run_soon
 from watchbook.core.notify import actions as channels
+from watchbook.core.people import groups
+from watchbook.core.people.models import GroupRole, Invitation
 from watchbook.core.search import saved
-from watchbook.sources.sitemaps.models import ChangeRecord
-from watchbook.sources.sitemaps.tests.conftest import Watch
-
-
-@cache
-def document() -> Any:
-    return build_api().get_openapi_schema()
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Operation:
 
 @cache
 def operations() -> list[Operation]:
-    return list(_operations(document()))
+    return list(_operations(openapi_document()))
 
 
 def _operations(schema: Any) -> Iterator[Operation]:
@@ -78,29 +79,71 @@ class World:
         return self.ids[f"{system} {name}"] if f"{system} {name}" in self.ids else self.ids[name]
 
 
-@pytest.fixture
-def world(alice: Any, watch: Watch, site: SitemapSite, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setenv("WATCHBOOK_API_PER_MINUTE", "1000000")
-    site.add("/new", lastmod="2026-02-02")
-    watch.check()
+@dataclass(frozen=True)
+class Prepared:
+    owner: Any
+    site: SitemapSite
+    ids: Ids
+
+
+@pytest.fixture(scope="module")
+def prepared(shared_rows: SharedRows) -> Iterator[Prepared]:
+    """The rows of the world, written once for a module: each of its tests rolls back to them."""
+    with SitemapSite() as site:
+        with shared_rows(), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WATCHBOOK_TRUSTED_HOSTS", site.netloc)
+            patch.setenv("WATCHBOOK_PACE", "off")
+            owner = make_person("alice")
+            made = Prepared(owner, site, _rows(owner, site))
+        yield made
+
+
+def _rows(owner: Any, site: SitemapSite) -> Ids:
+    shared_cache.clear()
     made = [
-        channels.create(alice, name="x", channel_type="webhook", given={"url": site.address("/hook")}).channel
+        channels.create(owner, name="x", channel_type="webhook", given={"url": site.address("/hook")}).channel
         for _ in range(3)
     ]
-    deliveries = [channels.send_test(made[0])]
-    kept = saved.save(alice, name="x", query="new")
-    ids = {
+    search = saved.save(owner, name="x", query="new")
+    return {
         "channel_id": [str(channel.pk) for channel in made],
-        "delivery_id": [str(delivery.pk) for delivery in deliveries],
-        "monitor_id": [str(watch.monitor.pk)],
-        "change_id": [str(pk) for pk in ChangeRecord.objects.values_list("pk", flat=True)],
-        "snapshot_id": [str(watch.monitor.current_snapshot_id)],
-        "saved_id": [str(kept.pk)],
+        "delivery_id": [str(channels.send_test(made[0]).pk)],
+        "saved_id": [str(search.pk)],
+        "thread": [search.thread],
         "name": ["sitemaps.due"],
+        "source": [source.slug for source in registry.sources()],
         "run_id": [str(run_soon("stream.clean").pk)],
-        **furnish(alice),
+        **_people(owner),
+        **furnish(owner),
     }
-    return World(client_of(alice), ids)
+
+
+def _people(owner: Any) -> Ids:
+    group = groups.create("Harbour", actor=owner)
+    groups.add_member(group, owner, actor=owner)
+    role = GroupRole.objects.create(group=group, source="server", place="server", role="operator")
+    Invitation.objects.create(
+        digest="0" * 64, email="nora@example.com", created_by=owner, expires_at=clock.now() + timedelta(days=7)
+    )
+    return {
+        "group_id": [str(group.pk)],
+        "role_id": [str(role.pk)],
+        "invitation_id": [str(Invitation.objects.get().pk)],
+    }
+
+
+@pytest.fixture
+def alice(prepared: Prepared, db: None) -> Any:
+    """The owner of the prepared rows, as this test may change her."""
+    return type(prepared.owner).objects.get(pk=prepared.owner.pk)
+
+
+@pytest.fixture
+def world(alice: Any, prepared: Prepared, trust: Trust, monkeypatch: pytest.MonkeyPatch) -> World:
+    shared_cache.clear()
+    trust(prepared.site.netloc)
+    monkeypatch.setenv("WATCHBOOK_API_PER_MINUTE", "1000000")
+    return World(client_of(alice), prepared.ids)
 
 
 def real_paths(operation: Operation, world: World) -> list[str]:

@@ -1,4 +1,4 @@
-"""Canaries that must not be touched, names that resolve as a test says, and a site that is watched."""
+"""Canaries that must get no connection, scripted name lookups, and a watched site."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from django.core.cache import cache
 from standins.sitemap_site import SitemapSite
 from standins.tcp import Connection, TcpServer
 from tests.security.witness import Witness, watching
-from watchbook.base.web import client, guard, pace
-from watchbook.sources.sitemaps.tests.conftest import Watch
+from watchbook.base.web import client, rate_limit, transport
+from watchbook.systems.sitemaps.tests.conftest import Watch
 
 Trust = Callable[..., None]
 INNER_HOSTS = ("127.0.0.1", "127.8.9.10", "::1")
@@ -55,7 +55,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("TRUSTED_HOSTS", "TRUSTED_NETWORKS", "EXTRA_PORTS", "CA_FILE", "PACE"):
         monkeypatch.delenv(f"WATCHBOOK_{name}", raising=False)
     # Names that are refused are asked for one after the other, as politely as any other; here they need not wait.
-    monkeypatch.setattr(pace, "DEFAULT_SPACING", 0.0)
+    monkeypatch.setattr(rate_limit, "DEFAULT_SPACING", 0.0)
     # A connection that an earlier test left open would answer for a server that is gone.
     client._shared.close()
     yield
@@ -116,7 +116,7 @@ class Names:
 def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     """For every test of this folder: a typo must not become a question to the outside."""
     book = Names()
-    monkeypatch.setattr(guard, "system_resolver", book)
+    monkeypatch.setattr(transport, "system_resolver", book)
     return book
 
 

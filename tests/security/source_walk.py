@@ -1,4 +1,4 @@
-"""Walks the program's own source and names what stands where: imports, calls, keyword arguments."""
+"""Walks the source of the product: imports, calls, keyword arguments, each with its file and line."""
 
 from __future__ import annotations
 

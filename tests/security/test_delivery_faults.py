@@ -1,4 +1,4 @@
-"""Whatever a receiver does on the wire, a notice is tried again under the same name until it is taken or given up."""
+"""Faults of receivers: a delivery is retried with the same id until it is accepted or given up."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.security.conftest import Trust
 from tests.security.faults import FAULTS
 from watchbook.core.notify import actions as channels
 from watchbook.core.notify.models import Delivery, NotificationChannel
-from watchbook.core.notify.outbox import Notice, deliver_due, tell
+from watchbook.core.notify.outbox import Notification, deliver_due, notify
 
 pytestmark = pytest.mark.django_db
 
 # 410 means that the receiver is gone for good; that has a test of its own beside the sender.
 ON_WIRE = [fault for fault in FAULTS if fault.on_wire and fault.number != "status 410"]
-NOTICE = Notice(event_id="e", source="x", kind="y", subject="Seven pages added", text="Seven.")
+NOTICE = Notification(event_id="e", source="x", kind="y", subject="Seven pages added", text="Seven.")
 SOON, LATER = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -33,14 +33,14 @@ def hooks(trust: Trust) -> Iterator[WebhookSink]:
         yield sink
 
 
-def test_a_webhook_outlives_every_fault(
+def test_webhook_is_delivered_after_every_fault(
     hooks: WebhookSink, alice: Any, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("watchbook.core.notify.senders.webhook.DEADLINE_SECONDS", 1.0)
+    monkeypatch.setattr("watchbook.core.notify.http.DEADLINE_SECONDS", 1.0)
     for fault in ON_WIRE:
         given = {"url": hooks.address(f"/{len(hooks.log.counts())}")}
         channel = channels.create(alice, name="hook", channel_type="webhook", given=given).channel
-        tell([channel], NOTICE)
+        notify([channel], NOTICE)
         with hooks.faults.on("*") as rule:
             fault.script(rule)
             deliver_due(noon)
@@ -80,13 +80,13 @@ PASSING = {
 
 
 @pytest.mark.parametrize("trouble", PASSING)
-def test_a_mail_that_failed_for_now_comes_later_under_the_same_name(
+def test_mail_after_a_temporary_error_keeps_its_message_id(
     trouble: str, mails: SmtpSink, alice: Any, noon: datetime
 ) -> None:
     """B21. At most one copy too many, and only where nobody can know whether the first one arrived."""
     PASSING[trouble](mails)
     channel = mailbox(alice)
-    tell([channel], NOTICE)
+    notify([channel], NOTICE)
     deliver_due(noon)
     assert Delivery.objects.get(channel=channel).state == "pending"
     deliver_due(noon + SOON)
@@ -96,10 +96,10 @@ def test_a_mail_that_failed_for_now_comes_later_under_the_same_name(
     assert len(kept) == (2 if "lost" in trouble else 1)
 
 
-def test_a_mail_that_is_refused_for_good_is_not_sent_again(mails: SmtpSink, alice: Any, noon: datetime) -> None:
+def test_permanently_refused_mail_is_not_sent_again(mails: SmtpSink, alice: Any, noon: datetime) -> None:
     mails.on().refuse(550)
     channel = mailbox(alice)
-    tell([channel], NOTICE)
+    notify([channel], NOTICE)
     for later in (timedelta(), SOON, LATER):
         deliver_due(noon + later)
     delivery = Delivery.objects.get(channel=channel)
@@ -107,7 +107,7 @@ def test_a_mail_that_is_refused_for_good_is_not_sent_again(mails: SmtpSink, alic
 
 
 @pytest.mark.parametrize("starttls", ["refuse", "broken", "absent"])
-def test_nothing_goes_out_in_the_clear_where_encryption_was_asked_for(
+def test_mail_without_tls_is_not_sent_where_tls_is_required(
     starttls: Any, alice: Any, settings: Any, noon: datetime
 ) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -118,7 +118,7 @@ def test_nothing_goes_out_in_the_clear_where_encryption_was_asked_for(
         settings.EMAIL_USE_TLS = True
         settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "desk", "s3ntinel-password"
         channel = mailbox(alice)
-        tell([channel], NOTICE)
+        notify([channel], NOTICE)
         deliver_due(noon)
         assert Delivery.objects.get(channel=channel).state == "pending"
         assert sink.journal.all() == []
@@ -130,18 +130,18 @@ def test_nothing_goes_out_in_the_clear_where_encryption_was_asked_for(
 @pytest.mark.parametrize(
     "address", ["ünï@example.com", "a@b@example.com", "a\r\nBcc: x@example.com", "a" * 250 + "@b.c"]
 )
-def test_an_odd_mail_address_is_refused_when_it_is_typed(address: str, alice: Any) -> None:
-    from watchbook.core.notify.errors import BadConfig
+def test_invalid_mail_address_is_refused_in_the_form(address: str, alice: Any) -> None:
+    from watchbook.core.notify.channels import BadConfig
 
     with pytest.raises(BadConfig):
         channels.create(alice, name="mail", channel_type="email", given={"email": address})
 
 
-def test_a_mail_of_ten_megabytes_is_cut_and_sent(mails: SmtpSink, alice: Any, noon: datetime) -> None:
+def test_mail_of_ten_megabytes_is_truncated_and_sent(mails: SmtpSink, alice: Any, noon: datetime) -> None:
     text = "many words and {{ 7 * 7 }} {0.__class__} %(x)s\n" * 220_000
     subject = "one\r\nBcc: x@example.com\r\n\r\nbody" + "s" * 5000
     channel = mailbox(alice)
-    tell([channel], Notice(event_id="big", source="x", kind="y", subject=subject, text=text))
+    notify([channel], Notification(event_id="big", source="x", kind="y", subject=subject, text=text))
     deliver_due(noon)
     (mail,) = mails.messages()
     assert len(mail.raw) < 1_000_000

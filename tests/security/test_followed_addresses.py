@@ -14,13 +14,13 @@ import pytest
 from django.core.cache import cache
 
 from tests.security import bad_addresses as bad
+from tests.security.attempts import complaint, each, inward, known_ports, send
 from tests.security.conftest import Canary
-from tests.security.trying import complaint, each, inward, known_ports, send
 from watchbook.base.testing.people import client_of
-from watchbook.base.web.address import SENTENCES as REASONS
+from watchbook.base.web.address import MESSAGES as REASONS
 from watchbook.core.notify.models import Delivery
-from watchbook.sources.sitemaps.models import ChangeRecord, Health, MonitorTask, SitemapSnapshot
-from watchbook.sources.sitemaps.tests.conftest import Watch
+from watchbook.systems.sitemaps.models import ChangeRecord, Health, MonitorTask, SitemapSnapshot
+from watchbook.systems.sitemaps.tests.conftest import Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ LATER = timedelta(days=2)
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def test_no_redirect_leads_to_them(
+def test_redirect_to_a_private_address_is_refused(
     inward: dict[str, str], canary: Canary, known_ports: list[int], watch: Watch
 ) -> None:
     known_ports.append(watch.site.port)
@@ -52,9 +52,7 @@ def test_no_redirect_leads_to_them(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_every_kind_of_redirect_meets_the_gate(
-    status: int, canary: Canary, known_ports: list[int], watch: Watch
-) -> None:
+def test_every_redirect_status_is_checked(status: int, canary: Canary, known_ports: list[int], watch: Watch) -> None:
     known_ports.append(watch.site.port)
     watch.site.faults.on("*").redirect(f"http://127.0.0.1{canary.at}/", status)
     watch.check()
@@ -62,7 +60,7 @@ def test_every_kind_of_redirect_meets_the_gate(
     assert not Delivery.objects.exists()
 
 
-def test_a_smuggled_header_changes_nothing(canary: Canary, known_ports: list[int], watch: Watch) -> None:
+def test_header_injection_in_a_redirect_has_no_effect(canary: Canary, known_ports: list[int], watch: Watch) -> None:
     known_ports.append(watch.site.port)
     header = f"Location: http://127.0.0.1{canary.at}/"
     with watch.site.faults.on("*").redirect_with_smuggled_header("/b", header):
@@ -70,7 +68,7 @@ def test_a_smuggled_header_changes_nothing(canary: Canary, known_ports: list[int
     assert watch.monitor.health == Health.FAILING
 
 
-def test_too_many_redirects_and_a_loop_are_a_failed_check(known_ports: list[int], watch: Watch) -> None:
+def test_redirect_loop_is_a_failed_check(known_ports: list[int], watch: Watch) -> None:
     known_ports.append(watch.site.port)
     for script in (lambda rule: rule.redirect_hops(6), lambda rule: rule.redirect_loop()):
         script(watch.site.faults.on("*"))
@@ -84,7 +82,7 @@ def test_too_many_redirects_and_a_loop_are_a_failed_check(known_ports: list[int]
     assert watch.monitor.health == Health.OK
 
 
-def test_children_that_lead_inside_are_left_out_and_the_rest_is_read(
+def test_child_sitemap_at_a_private_address_is_skipped(
     inward: dict[str, str], known_ports: list[int], watch: Watch
 ) -> None:
     site = watch.site
@@ -114,7 +112,7 @@ def _urlset(site: Any, *pages: str) -> str:
     return f'<urlset xmlns="{NAMESPACE}">{listed}</urlset>'
 
 
-def test_sitemaps_that_a_robots_file_names_meet_the_same_gate(
+def test_sitemap_address_of_robots_txt_is_checked(
     inward: dict[str, str], known_ports: list[int], site: Any, alice: Any
 ) -> None:
     known_ports.append(site.port)
@@ -137,9 +135,7 @@ def test_sitemaps_that_a_robots_file_names_meet_the_same_gate(
     assert not MonitorTask.objects.exists()
 
 
-def test_what_a_file_says_about_other_addresses_is_not_followed(
-    canary: Canary, known_ports: list[int], watch: Watch
-) -> None:
+def test_addresses_inside_a_file_are_not_followed(canary: Canary, known_ports: list[int], watch: Watch) -> None:
     inside = f"http://127.0.0.1{canary.at}/"
     known_ports.append(watch.site.port)
     watch.site.add(inside, lastmod="2026-02-02")

@@ -23,7 +23,7 @@ def _why_not() -> str:
     return "" if tried.returncode == 0 else "this machine makes no network namespaces"
 
 
-def test_addresses_that_exist_inside_are_refused_and_not_dialled(tmp_path: Path) -> None:
+def test_addresses_of_the_inner_network_are_not_connected(tmp_path: Path) -> None:
     if reason := _why_not():
         pytest.skip(reason)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whatever a site does on the wire, a check of it fails softly: what was known stays, nobody is told of a change."""
+"""Network faults of a site: the check fails, the known list stays, and no change is notified."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from watchbook.base.web.models import HostPace
 from watchbook.core.accounts.models import User
 from watchbook.core.notify import actions as channels
 from watchbook.core.notify.models import Delivery
-from watchbook.sources.sitemaps import actions
-from watchbook.sources.sitemaps.models import ChangeRecord, Health, SitemapSnapshot
-from watchbook.sources.sitemaps.tests.conftest import Watch
+from watchbook.systems.sitemaps import actions
+from watchbook.systems.sitemaps.models import ChangeRecord, Health, SitemapSnapshot
+from watchbook.systems.sitemaps.tests.conftest import Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +59,7 @@ def kinds_told(hooks: WebhookSink) -> list[str]:
     return [delivery.json()["type"] for delivery in hooks.deliveries()]
 
 
-def test_no_fault_of_the_sitemap_is_taken_for_news(told: Watch, hooks: WebhookSink) -> None:
+def test_failed_sitemap_reports_no_change(told: Watch, hooks: WebhookSink) -> None:
     """Also B15: trouble for weeks is told once, and its end once."""
     told.site.remove("/a")
     told.site.add("/d", lastmod="2026-02-02")
@@ -84,7 +84,7 @@ def _outcome(watch: Watch, fault: Fault) -> str:
     return "" if watch.monitor.last_error else "no sentence"
 
 
-def test_no_fault_of_a_part_removes_what_it_listed(watch: Watch) -> None:
+def test_failed_child_sitemap_reports_no_removals(watch: Watch) -> None:
     """B1 to B12 at one file of an index: the check is incomplete, the other file is read, nothing is gone."""
     site = watch.site
     site.add_many([f"/{n:02}" for n in range(20)], lastmod="2026-01-01")
@@ -119,7 +119,7 @@ GOOD_ODDITIES = {
 }
 
 
-def test_oddities_that_change_nothing_change_nothing(watch: Watch) -> None:
+def test_harmless_irregularities_report_no_change(watch: Watch) -> None:
     for name, script in GOOD_ODDITIES.items():
         with watch.site.faults.on("/sitemap.xml") as rule:
             script(rule)
@@ -164,7 +164,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_about_letters_removes_nothing_and_smuggles_nothing(name: str, watch: Watch) -> None:
+def test_wrong_charset_reports_no_removals(name: str, watch: Watch) -> None:
     watch.site.faults.on("*").answer(200, LIES[name](watch), {"Content-Type": "application/xml; charset=utf-7"})
     for _ in range(2):  # a doubt is confirmed by a second look
         watch.check()
@@ -180,7 +180,7 @@ PAUSES = ("-1", "0", "1e9", "1e999", "99999999999999999999", "Wed, 99 Foo", "Fri
 @pytest.mark.parametrize(
     ("status", "asked"), [*((429, asked) for asked in PAUSES), (503, "1e9"), (503, "-1")], ids=lambda value: str(value)
 )
-def test_a_wish_for_a_pause_is_kept_between_a_second_and_a_day(status: int, asked: str, watch: Watch) -> None:
+def test_retry_after_is_limited_to_a_second_and_a_day(status: int, asked: str, watch: Watch) -> None:
     watch.site.faults.on("*").throttle(asked, status)
     watch.check()
     wait = watch.monitor.next_check_at - watch.now
@@ -195,7 +195,7 @@ def test_a_wish_for_a_pause_is_kept_between_a_second_and_a_day(status: int, aske
 SILENT = 12
 
 
-def test_a_silent_host_does_not_take_the_places_of_others(watch: Watch, trust: Trust) -> None:
+def test_host_that_hangs_does_not_block_others(watch: Watch, trust: Trust) -> None:
     """B20: many connections that say nothing, and the check of another host goes on."""
 
     def ask(url: str) -> None:
@@ -240,7 +240,7 @@ BAD_TLS: dict[str, Callable[[trustme.CA], ssl.SSLContext]] = {
 }
 
 
-def test_no_fault_of_encryption_is_taken_for_news(
+def test_tls_error_reports_no_change(
     alice: User, trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B10. Each has a cause that people can read, and what was known stays."""

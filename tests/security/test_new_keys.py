@@ -1,4 +1,4 @@
-"""Keys are changed without losing a secret: the old one can go when the job says that nothing needs it."""
+"""Keys are changed without losing a secret: the old key can be removed when the job reports that it is unused."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 
 from watchbook.base import clock
-from watchbook.base.crypto import key_of, seal
+from watchbook.base.crypto import encrypt, key_of
 from watchbook.base.testing import servers
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.notify import actions as channels
-from watchbook.core.notify.config import keep
+from watchbook.core.notify import config as keep
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.sources.notes.models import Candidate
-from watchbook.sources.notes.store.candidates import Found, store_found, token_of
-from watchbook.sources.reddit.fetch.token import BINDING
-from watchbook.sources.reddit.models import Access
+from watchbook.systems.notes.models import Candidate
+from watchbook.systems.notes.store.candidates import FoundNote, decrypt_token, store_found
+from watchbook.systems.reddit.fetch.client import BINDING
+from watchbook.systems.reddit.models import Access
 
 pytestmark = pytest.mark.django_db
 
@@ -39,8 +39,8 @@ def secrets(alice: Any, settings: Any) -> Any:
     channels.create(alice, name="mail", channel_type="email", given={"email": "alice@example.com"})
     TOTP.activate(alice, generate_totp_secret())
     RecoveryCodes.activate(alice)
-    store_found([Found("68000001", "xhs", xsec_token="AB12=")], clock.now())
-    Access.objects.create(name="x", sealed_token=seal("made-up-token", bound_to=BINDING))
+    store_found([FoundNote("68000001", "xhs", xsec_token="AB12=")], clock.now())
+    Access.objects.create(name="x", sealed_token=encrypt("made-up-token", bound_to=BINDING))
     settings.SECRETS_KEYS = {"k2": NEW, "k1": OLD}
     return settings
 
@@ -54,39 +54,39 @@ def keys_in_use() -> set[str]:
     return {key_of(text) for text in texts}
 
 
-def test_everything_is_sealed_anew_and_the_old_key_can_go(secrets: Any, alice: Any) -> None:
+def test_all_secrets_are_reencrypted_with_the_new_key(secrets: Any, alice: Any) -> None:
     codes = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()
-    run = run_now("ops.reseal")
+    run = run_now("ops.reencrypt")
     assert (run.outcome, run.progress["sealed"], run.progress["locked"]) == ("done", 6, 0)
     assert (run.progress["key"], run.progress["missing_keys"]) == ("k2", {})
     assert keys_in_use() == {"k2"}
     secrets.SECRETS_KEYS = {"k2": NEW}
     assert keep.read(NotificationChannel.objects.get(name="hook"))["url"] == ADDRESS
-    assert token_of(Candidate.objects.get()) == "AB12="
+    assert decrypt_token(Candidate.objects.get()) == "AB12="
     again = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()
     assert again == codes
-    assert run_now("ops.reseal").outcome == "nothing_to_do"
+    assert run_now("ops.reencrypt").outcome == "nothing_to_do"
 
 
 @pytest.mark.crash
 @pytest.mark.django_db(transaction=True)
-def test_a_run_that_is_killed_is_finished_by_the_next(secrets: Any) -> None:
+def test_killed_reencryption_is_finished_by_the_next_run(secrets: Any) -> None:
     own = {
         "DATABASE_URL": servers.same_database(), "WATCHBOOK_HOME": str(secrets.HOME),
         "WATCHBOOK_SECRETS_KEYS": f"k2:{NEW},k1:{OLD}", "CRASH_AT": "job.after_commit:3",
     }  # fmt: skip
-    command = [sys.executable, "-m", "watchbook", "jobs", "run", "ops.reseal"]
+    command = [sys.executable, "-m", "watchbook", "jobs", "run", "ops.reencrypt"]
     killed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert keys_in_use() == {"k1", "k2"}
-    done = run_now("ops.reseal").progress
+    done = run_now("ops.reencrypt").progress
     assert (done["sealed"], done["current"]) == (3, 3)
     assert keys_in_use() == {"k2"}
 
 
-def test_what_no_key_opens_is_left_as_it_is_and_named(secrets: Any) -> None:
+def test_secret_without_its_key_is_kept_and_reported(secrets: Any) -> None:
     secrets.SECRETS_KEYS = {"k2": NEW}
     before = list(NotificationChannel.objects.order_by("pk").values_list("secret", flat=True))
-    run = run_now("ops.reseal")
+    run = run_now("ops.reencrypt")
     assert (run.outcome, run.progress["sealed"], run.progress["missing_keys"]) == ("partly", 0, {"k1": 6})
     assert list(NotificationChannel.objects.order_by("pk").values_list("secret", flat=True)) == before

@@ -1,4 +1,4 @@
-"""No private address is reached, however it is spelt, at any door that takes an address.
+"""No private address is reached, however it is spelt, through any form, endpoint or command.
 
 Each refusal is a sentence, nothing is kept, no canary is touched, and the witness sees no connection at all.
 """
@@ -12,16 +12,16 @@ import pytest
 from django.core.cache import cache
 
 from tests.security import bad_addresses as bad
-from tests.security.trying import SENTENCES, complaint, each, inward, known_ports, send
+from tests.security.attempts import SENTENCES, complaint, each, inward, known_ports, send
 from watchbook.base.testing.people import client_of
-from watchbook.base.web.address import SENTENCES as REASONS
+from watchbook.base.web.address import MESSAGES as REASONS
 from watchbook.core.notify import actions as channels
 from watchbook.core.notify import config
 from watchbook.core.notify.models import Delivery, NotificationChannel
-from watchbook.core.notify.outbox import Notice, deliver_due, tell
+from watchbook.core.notify.outbox import Notification, deliver_due, notify
 from watchbook.project import cli
-from watchbook.sources.sitemaps.models import MonitorTask
-from watchbook.sources.sitemaps.tests.conftest import Watch
+from watchbook.systems.sitemaps.models import MonitorTask
+from watchbook.systems.sitemaps.tests.conftest import Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,9 @@ __all__ = ["inward", "known_ports"]
 FORM = {"name": "x", "check_interval_minutes": 60}
 
 
-def test_the_page_that_adds_a_monitor_refuses_them(inward: dict[str, str], known_ports: list[int], alice: Any) -> None:
+def test_form_to_add_a_monitor_refuses_private_addresses(
+    inward: dict[str, str], known_ports: list[int], alice: Any
+) -> None:
     browser = client_of(alice)
 
     def attempt(url: str) -> str | None:
@@ -44,7 +46,7 @@ def test_the_page_that_adds_a_monitor_refuses_them(inward: dict[str, str], known
     assert not MonitorTask.objects.exists()
 
 
-def test_the_page_that_changes_a_monitor_refuses_them(
+def test_form_to_change_a_monitor_refuses_private_addresses(
     inward: dict[str, str], known_ports: list[int], watch: Watch, alice: Any
 ) -> None:
     known_ports.append(watch.site.port)
@@ -55,7 +57,7 @@ def test_the_page_that_changes_a_monitor_refuses_them(
     assert (monitor.sitemap_url, monitor.current_snapshot_id) == before
 
 
-def test_the_api_refuses_them_as_a_monitor(
+def test_api_refuses_private_addresses_as_a_monitor(
     inward: dict[str, str], known_ports: list[int], watch: Watch, alice: Any
 ) -> None:
     known_ports.append(watch.site.port)
@@ -75,7 +77,7 @@ def test_the_api_refuses_them_as_a_monitor(
     assert [monitor.sitemap_url for monitor in MonitorTask.objects.all()] == [before]
 
 
-def test_the_command_refuses_them(
+def test_command_refuses_private_addresses(
     inward: dict[str, str], known_ports: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def attempt(url: str) -> str | None:
@@ -87,7 +89,9 @@ def test_the_command_refuses_them(
     each({**inward, **{f"{number} (usual port)": url for number, url in bad.literal().items()}}, attempt)
 
 
-def test_no_webhook_can_be_saved_with_them(inward: dict[str, str], known_ports: list[int], alice: Any) -> None:
+def test_webhook_to_a_private_address_cannot_be_saved(
+    inward: dict[str, str], known_ports: list[int], alice: Any
+) -> None:
     browser = client_of(alice)
     given = {"url": "https://example.com/h"}
     good = channels.create(alice, name="good", channel_type="webhook", given=given).channel
@@ -95,7 +99,7 @@ def test_no_webhook_can_be_saved_with_them(inward: dict[str, str], known_ports: 
     def attempt(url: str) -> str | None:
         body = {"name": "x", "channel_type": "webhook", "config": {"url": url}}
         made = send(browser, "post", "/api/v1/channels", body)
-        changed = send(browser, "patch", f"/api/v1/channels/{good.pk}", body)
+        changed = send(browser, "patch", f"/api/v1/channels/{good.pk}", {"config": {"url": url}})
         for answer in (made, changed):
             details = answer.json().get("error", {}).get("details") or [{}]
             if answer.status_code != 422 or details[0].get("message") not in SENTENCES:
@@ -108,7 +112,7 @@ def test_no_webhook_can_be_saved_with_them(inward: dict[str, str], known_ports: 
     assert [channel.config["url"] for channel in NotificationChannel.objects.all()] == ["https://example.com/***"]
 
 
-def test_no_webhook_reaches_them_when_it_is_used(
+def test_saved_webhook_does_not_reach_a_private_address(
     inward: dict[str, str], known_ports: list[int], alice: Any, noon: Any
 ) -> None:
     """As if they had been saved when the rules were others, or as if the name had moved since."""
@@ -124,7 +128,7 @@ def test_no_webhook_reaches_them_when_it_is_used(
         config.write(channel, {**known, "url": url})
         channel.save()
         tried = browser.post(f"/api/v1/channels/{channel.pk}/test").json()
-        tell([channel], Notice(event_id="e", source="x", kind="y", subject="z"))
+        notify([channel], Notification(event_id="e", source="x", kind="y", subject="z"))
         deliver_due(noon)
         told = Delivery.objects.exclude(kind="test").get()
         if tried["success"] or tried["message"] not in SENTENCES:
@@ -136,7 +140,9 @@ def test_no_webhook_reaches_them_when_it_is_used(
     each(inward, attempt)
 
 
-def test_no_service_address_reaches_them(inward: dict[str, str], known_ports: list[int], alice: Any) -> None:
+def test_service_address_does_not_reach_a_private_address(
+    inward: dict[str, str], known_ports: list[int], alice: Any
+) -> None:
     browser = client_of(alice)
 
     def attempt(url: str) -> str | None:
@@ -160,7 +166,7 @@ def test_no_service_address_reaches_them(inward: dict[str, str], known_ports: li
         "http://desk.example.com/", "http://desk.example.com:80/x?y",
     ],
 )  # fmt: skip
-def test_a_webhook_to_ourselves_is_a_loop_and_refused(url: str, alice: Any, settings: Any) -> None:
+def test_webhook_to_this_server_is_refused(url: str, alice: Any, settings: Any) -> None:
     settings.PUBLIC_URL = "https://desk.example.com"
     body = {"name": "x", "channel_type": "webhook", "config": {"url": url}}
     answer = send(client_of(alice), "post", "/api/v1/channels", body)
@@ -168,7 +174,7 @@ def test_a_webhook_to_ourselves_is_a_loop_and_refused(url: str, alice: Any, sett
     assert answer.json()["error"]["details"][0]["message"] == REASONS["own_address"]
 
 
-def test_a_password_in_an_address_is_refused_and_not_repeated(alice: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_password_in_an_address_is_refused_and_not_shown(alice: Any, caplog: pytest.LogCaptureFixture) -> None:
     url = "https://bob:s3ntinel@example.com/"
     browser = client_of(alice)
     hook = send(browser, "post", "/api/v1/channels", {"name": "x", "channel_type": "webhook", "config": {"url": url}})
@@ -178,14 +184,14 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(alice: Any, caplog
 
 
 @pytest.mark.parametrize("url", bad.POSITIVE)
-def test_honest_addresses_can_be_told(url: str, alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_addresses_can_be_notified(url: str, alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHBOOK_EXTRA_PORTS", "8443")
     body = {"name": "x", "channel_type": "webhook", "config": {"url": url}}
     assert send(client_of(alice), "post", "/api/v1/channels", body).status_code == 201
 
 
 @pytest.mark.parametrize("path", ["/@somebody/site@home.xml", "/a%20b.xml", "/moved.xml"])
-def test_honest_addresses_can_be_watched(path: str, site: Any, alice: Any) -> None:
+def test_public_addresses_can_be_watched(path: str, site: Any, alice: Any) -> None:
     rule = site.faults.on(path)
     rule.redirect("/sitemap.xml", 308) if "moved" in path else rule.answer(200, site.press.file("/sitemap.xml").body)
     body = {"name": "x", "sitemap_url": site.address(path)}

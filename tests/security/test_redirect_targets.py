@@ -1,4 +1,4 @@
-"""`next` at every door that sends people on: R1 to R10 lead nowhere but to a page of this site."""
+"""The parameter `next` of every page that redirects: R1 to R10 lead only to pages of this site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from tests.security.trying import each
+from tests.security.attempts import each
 from watchbook.base.testing.people import PASSWORD, client_of
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +57,7 @@ def sent_to(door: str, alice: Any, target: str) -> str:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_no_door_leads_out_of_the_site(door: str, alice: Any) -> None:
+def test_redirect_parameter_never_leaves_the_site(door: str, alice: Any) -> None:
     usual = sent_to(door, alice, "")
 
     def attempt(target: str) -> str | None:
@@ -70,7 +70,7 @@ def test_no_door_leads_out_of_the_site(door: str, alice: Any) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_path_of_this_site_is_kept_as_it_is(door: str, alice: Any) -> None:
+def test_redirect_to_a_path_of_the_site_is_kept(door: str, alice: Any) -> None:
     assert sent_to(door, alice, HOME) == HOME
     for target in READ_ONCE.values():
         assert sent_to(door, alice, target) == target

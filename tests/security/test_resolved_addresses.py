@@ -1,4 +1,4 @@
-"""Names: what they resolve to is what counts, and what is said about a host does not tell closed from silent."""
+"""Host names: the resolved address is checked, and messages do not distinguish closed from hanging hosts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 from standins.sitemap_site import SitemapSite
 from tests.security import bad_addresses as bad
+from tests.security.attempts import inward, known_ports, send
 from tests.security.conftest import Canary, Names, Trust
-from tests.security.trying import inward, known_ports, send
 from tests.security.witness import Witness
 from watchbook.base.testing.people import client_of
 from watchbook.base.web import client
 from watchbook.core.notify import actions as channels
-from watchbook.sources.sitemaps.tests.conftest import Watch
+from watchbook.systems.sitemaps.tests.conftest import Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ __all__ = ["inward", "known_ports"]
 MONITORS = "/api/v1/sitemaps/monitors"
 
 
-def test_a_name_that_moves_inside_is_dialled_where_it_was_checked(
+def test_rebound_name_is_connected_at_the_checked_address(
     canary: Canary, names: Names, known_ports: list[int], alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """U73: it is looked up once for a connection, that answer is checked, and that answer is dialled."""
@@ -37,7 +37,7 @@ def test_a_name_that_moves_inside_is_dialled_where_it_was_checked(
         dialled.append(str(place))
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("watchbook.base.web.guard._dial", refuse)
+    monkeypatch.setattr("watchbook.base.web.transport._connect", refuse)
     names.say("rebind.example", [bad.PUBLIC_4], ["127.0.0.1"])
     answer = send(
         client_of(alice), "post", MONITORS, {"name": "x", "sitemap_url": f"http://rebind.example{canary.at}/"}
@@ -47,7 +47,7 @@ def test_a_name_that_moves_inside_is_dialled_where_it_was_checked(
     assert names.asked == ["rebind.example"] * 3
 
 
-def test_a_slow_name_service_ends_at_the_deadline(
+def test_slow_name_lookup_ends_at_the_deadline(
     names: Names, alice: Any, monkeypatch: pytest.MonkeyPatch, trust: Trust
 ) -> None:
     release = threading.Event()
@@ -61,7 +61,7 @@ def test_a_slow_name_service_ends_at_the_deadline(
     assert answer.json()["error"]["code"] == "timed_out"
 
 
-def test_long_and_broken_names_are_refused_before_anybody_is_asked(
+def test_invalid_host_names_are_refused_without_a_lookup(
     names: Names, witness: Witness, canary: Canary, alice: Any
 ) -> None:
     browser = client_of(alice)
@@ -70,7 +70,7 @@ def test_long_and_broken_names_are_refused_before_anybody_is_asked(
     assert (names.asked, witness.lookups, witness.connects) == ([], [], [])
 
 
-def test_the_witness_sees_what_is_asked_and_dialled(witness: Witness, site: Any, alice: Any) -> None:
+def test_witness_records_lookups_and_connections(witness: Witness, site: Any, alice: Any) -> None:
     """A witness that sees nothing would make every other test of it pass."""
     assert send(client_of(alice), "post", MONITORS, {"name": "x", "sitemap_url": site.sitemap}).status_code == 201
     assert ("127.0.0.1", site.port) in witness.connects
@@ -78,7 +78,7 @@ def test_the_witness_sees_what_is_asked_and_dialled(witness: Witness, site: Any,
     assert "127.0.0.1" in witness.lookups
 
 
-def test_a_look_alike_name_is_shown_as_what_it_is(names: Names, trust: Trust, site: Any, alice: Any) -> None:
+def test_look_alike_name_is_shown_as_punycode(names: Names, trust: Trust, site: Any, alice: Any) -> None:
     names.say("xn--exmple-4nf.com", ["127.0.0.1"])
     trust(f"xn--exmple-4nf.com:{site.port}")
     given = {"name": "x", "sitemap_url": f"http://ex\u0430mple.com:{site.port}/sitemap.xml"}
@@ -89,7 +89,7 @@ def test_a_look_alike_name_is_shown_as_what_it_is(names: Names, trust: Trust, si
     assert "\u0430mple" not in page
 
 
-def test_a_proxy_of_the_environment_is_not_used(
+def test_proxy_of_the_environment_is_not_used(
     canary: Canary, known_ports: list[int], watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known_ports.append(watch.site.port)
@@ -101,7 +101,7 @@ def test_a_proxy_of_the_environment_is_not_used(
     assert watch.check()["changed"] == 1
 
 
-def test_an_allowed_network_works_and_its_neighbour_does_not(
+def test_trusted_network_is_allowed_and_its_neighbour_is_not(
     alice: Any, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names.say("inside.example", ["127.0.0.2"])
@@ -119,23 +119,23 @@ def test_an_allowed_network_works_and_its_neighbour_does_not(
         assert (inside.connection_count > 0, beside.connection_count) == (True, 0)
 
 
-def test_closed_silent_and_unknown_hosts_read_the_same(
+def test_closed_hanging_and_unknown_hosts_give_one_message(
     names: Names, trust: Trust, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever asks cannot tell a closed port from a filtered one or from a name that does not exist."""
     monkeypatch.setenv("SITEMAPS_PART_DEADLINE_SECONDS", "1")
-    monkeypatch.setattr("watchbook.core.notify.senders.webhook.DEADLINE_SECONDS", 1.0)
+    monkeypatch.setattr("watchbook.core.notify.http.DEADLINE_SECONDS", 1.0)
     names.say("closed.example", ["127.0.0.1"])
     names.say("filtered.example", ["127.0.0.1"])
     with closed_port() as closed, silent_port() as silent:
         doors = [f"closed.example:{closed}", f"filtered.example:{silent}", f"unknown.example:{closed}"]
         trust(*doors)
-        said = [_told(alice, door) for door in doors]
+        said = [_notified(alice, door) for door in doors]
     assert said == [said[0]] * 3
     assert said[0][0] == ("unreachable", "The site could not be reached.")
 
 
-def _told(alice: Any, door: str) -> list[tuple[str, str]]:
+def _notified(alice: Any, door: str) -> list[tuple[str, str]]:
     """What a monitor and what a channel's test say about a host."""
     browser = client_of(alice)
     error = send(browser, "post", MONITORS, {"name": "x", "sitemap_url": f"http://{door}/s.xml"}).json()["error"]

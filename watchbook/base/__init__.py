@@ -1,1 +1,1 @@
-"""The ground floor: could serve another product; no product nouns."""
+"""Building blocks that could serve another product."""

@@ -46,3 +46,12 @@ def parse(text: str) -> datetime:
 
 def ago(**span: float) -> datetime:
     return now() - timedelta(**span)
+
+
+def bounded(moment: datetime | None) -> datetime | None:
+    """A moment that every database can compare: aware, and not at the ends of the calendar."""
+    if moment is None or moment.year < 1900:
+        return None
+    if moment.year > 2200:
+        return datetime(2200, 1, 1, tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

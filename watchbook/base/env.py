@@ -1,7 +1,10 @@
-"""Settings from the environment: declared once, typed, documented, checked at start.
+"""Settings: declared once, typed, documented, checked at start.
 
     RETENTION = Option("SITEMAPS_RETENTION_DAYS", days, default=90, minimum=1, help="How long snapshots are kept.")
     RETENTION.value  # reads the environment each time, so that a test may change it
+
+The environment wins. An option with a `group` can also be stored by an operator in the browser; `use_stored` gives the
+stored values to this process.
 
 `declared()` lists every option whose module was imported; the reference docs and `doctor` are made from it.
 """
@@ -16,9 +19,11 @@ from typing import Generic, TypeVar, cast
 T = TypeVar("T")
 
 _DECLARED: dict[str, Option[object]] = {}
+_STORED: dict[str, str] = {}
+_FOLLOWERS: list[Callable[[], None]] = []
 
 
-class WrongSetting(Exception):
+class InvalidSetting(Exception):
     """A setting cannot be used as it is written. The message is one clear line for the operator."""
 
 
@@ -58,7 +63,7 @@ def words(raw: str) -> tuple[str, ...]:
 
 
 class Option(Generic[T]):
-    """One environment variable."""
+    """One setting: an environment variable and, with a `group`, a field of the settings page."""
 
     def __init__(
         self,
@@ -71,6 +76,8 @@ class Option(Generic[T]):
         minimum: float | None = None,
         maximum: float | None = None,
         secret: bool = False,
+        group: str = "",
+        title: object = "",
     ) -> None:
         self.name = name
         self.read = read
@@ -80,28 +87,38 @@ class Option(Generic[T]):
         self.minimum = minimum
         self.maximum = maximum
         self.secret = secret
+        # Of the settings page: the group of fields, and the label of this one. Without a group it cannot be stored.
+        self.group = group
+        self.title = title
+        self.order = len(_DECLARED)
         _DECLARED[name] = cast("Option[object]", self)
 
     @property
-    def is_set(self) -> bool:
+    def is_in_environment(self) -> bool:
         return os.environ.get(self.name, "").strip() != ""
 
     @property
+    def is_set(self) -> bool:
+        return self.is_in_environment or self.name in _STORED
+
+    @property
     def value(self) -> T:
-        raw = os.environ.get(self.name)
-        if raw is None or not raw.strip():
-            return self.default
+        raw = os.environ[self.name] if self.is_in_environment else _STORED.get(self.name, "")
+        return self.parse(raw) if raw.strip() else self.default
+
+    def parse(self, raw: str) -> T:
+        """Return the value that this text means. Raise InvalidSetting with one clear line."""
         shown = "a value" if self.secret else repr(raw)
         try:
             value = self.read(raw)
         except ValueError as error:
-            raise WrongSetting(f"{self.name} is {shown}: {error}") from None
+            raise InvalidSetting(f"{self.name} is {shown}: {error}") from None
         if self.choices is not None and value not in self.choices:
-            raise WrongSetting(f"{self.name} is {shown}: expected one of {', '.join(map(str, self.choices))}")
+            raise InvalidSetting(f"{self.name} is {shown}: expected one of {', '.join(map(str, self.choices))}")
         if self.minimum is not None and cast(float, value) < self.minimum:
-            raise WrongSetting(f"{self.name} is {shown}: the least is {self.minimum:g}")
+            raise InvalidSetting(f"{self.name} is {shown}: the least is {self.minimum:g}")
         if self.maximum is not None and cast(float, value) > self.maximum:
-            raise WrongSetting(f"{self.name} is {shown}: the most is {self.maximum:g}")
+            raise InvalidSetting(f"{self.name} is {shown}: the most is {self.maximum:g}")
         return value
 
 
@@ -109,8 +126,23 @@ def declared() -> Mapping[str, Option[object]]:
     return dict(sorted(_DECLARED.items()))
 
 
+def use_stored(values: Mapping[str, str]) -> None:
+    """Use these stored values from now on in this process; tell those who derive something from them."""
+    if values == _STORED:
+        return
+    _STORED.clear()
+    _STORED.update(values)
+    for follow in _FOLLOWERS:
+        follow()
+
+
+def on_stored_change(follow: Callable[[], None]) -> None:
+    """Call this function after stored values have changed."""
+    _FOLLOWERS.append(follow)
+
+
 def check_all() -> None:
-    """Read every declared option once; raises WrongSetting for the first bad one."""
+    """Read every declared option once; raises InvalidSetting for the first bad one."""
     for option in declared().values():
         option.value  # noqa: B018 - reading is the check
 
@@ -125,7 +157,7 @@ def load_dotenv(path: Path) -> None:
             continue
         name, equals, value = line.removeprefix("export ").partition("=")
         if not equals or not name.strip().isidentifier():
-            raise WrongSetting(f"{path}, line {number_}: expected NAME=value")
+            raise InvalidSetting(f"{path}, line {number_}: expected NAME=value")
         value = value.strip()
         if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from watchbook.base import clock
+from watchbook.base.invalid import InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,14 +67,23 @@ def _plain(value: Any) -> str:
 
 @contextmanager
 def failing_as(as_json: bool) -> Iterator[None]:
-    """With --json a failure is a JSON document too: {"error": {"code", "message"}}."""
+    """Turn invalid input into a failure; with --json a failure is JSON, too: {"error": {"code", "message"}}."""
     try:
-        yield
+        with _refused_as_failure():
+            yield
     except Failure as failure:
         if not as_json:
             raise
         click.echo(json.dumps({"error": {"code": failure.code, "message": failure.message}}, ensure_ascii=False))
         raise SystemExit(failure.exit_code) from None
+
+
+@contextmanager
+def _refused_as_failure() -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        raise Failure(error.message, error.code) from None
 
 
 def table(rows: Sequence[Sequence[Any]], head: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,26 +19,34 @@ from typing import Any
 import click
 
 from watchbook import __version__
-from watchbook.base.env import WrongSetting
-from watchbook.base.logs.setup import hide_tracebacks
+from watchbook.base.env import InvalidSetting
+from watchbook.base.logs import hide_tracebacks
 
 # command -> module that has a click command of that name
 HOUSE = {
     "up": "watchbook.core.ops.cli",
     "web": "watchbook.core.ops.cli",
+    "health": "watchbook.core.ops.cli",
     "doctor": "watchbook.core.ops.cli",
+    "settings": "watchbook.core.ops.cli",
     "backup": "watchbook.core.ops.cli",
     "restore": "watchbook.core.ops.cli",
+    "move": "watchbook.core.ops.cli",
     "worker": "watchbook.core.jobs.cli",
     "beat": "watchbook.core.jobs.cli",
     "jobs": "watchbook.core.jobs.cli",
+    "people": "watchbook.core.people.cli",
     "users": "watchbook.core.accounts.cli",
     "tokens": "watchbook.core.accounts.cli",
+    "mcp": "watchbook.core.api.mcp.cli",
+    "docs": "watchbook.project.manual",
+    "new-source": "watchbook.project.new_source",
 }
 # Commands that stay until they are told to end.
 SERVING = {"up", "web", "worker", "beat"}
 # Commands that must find the database as it is, or need none.
-NO_TABLES = {*SERVING, "doctor", "restore"}
+NO_TABLES = {*SERVING, "backup", "doctor", "move", "restore", "docs", "new-source"}
+ONE_PAGE = 4096
 DJANGO_LISTED = ("migrate", "shell", "dbshell", "check")
 
 
@@ -52,9 +61,9 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in HOUSE:
-            command: click.Command = getattr(import_module(HOUSE[name]), name)
+            command: click.Command = getattr(import_module(HOUSE[name]), name.replace("-", "_"))
             return command
-        for package in (f"watchbook.sources.{name}", f"watchbook.{name}"):
+        for package in (f"watchbook.systems.{name}", f"watchbook.{name}"):
             if name.isidentifier() and _has(package, "source") and _has(package, "cli"):
                 group: click.Command = import_module(f"{package}.cli").group
                 return group
@@ -79,9 +88,19 @@ def _django_command(name: str) -> click.Command | None:
     def run(arguments: tuple[str, ...]) -> None:
         from django.core.management import execute_from_command_line
 
-        execute_from_command_line(["watchbook", name, *arguments])
+        with _protected(name, arguments):
+            execute_from_command_line(["watchbook", name, *arguments])
 
     return run
+
+
+def _protected(name: str, arguments: tuple[str, ...]) -> AbstractContextManager[object]:
+    """For `migrate`: one process at a time, and a backup first. A forced one may also go back to an older schema."""
+    if name != "migrate" or {"--help", "-h", "--plan", "--check", "--list"} & set(arguments):
+        return nullcontext()
+    from watchbook.core.ops.upgrade import upgrading  # needs the settings
+
+    return upgrading(is_forced=any(not word.startswith("-") and not word.isdigit() for word in arguments))
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,17 +108,22 @@ def _django_command(name: str) -> click.Command | None:
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.pass_context
 def program(ctx: click.Context, debug: bool) -> None:
-    """Watch, collect, keep every version, prove, tell, file."""
+    """Watch websites, forums and communities, keep every version, and get notified of changes."""
     name = ctx.invoked_subcommand
     if {"--help", "-h"} & set(sys.argv):
         return
-    if name != "doctor":  # which says it of every setting, and goes on
-        from watchbook.core.ops.checked import check_settings  # needs the settings
+    # `doctor` says it of every setting and goes on; `up` and `web` need what they read.
+    if name not in {"doctor", "up", "web"}:
+        from watchbook.core.ops.starting import check_settings  # needs the settings
 
         check_settings()
     needs_tables = name not in NO_TABLES and name not in _django_names()
     if needs_tables and "parse" not in sys.argv:
         _make_first_tables()
+    if needs_tables or name in SERVING:
+        from watchbook.core.ops import stored  # needs the settings
+
+        stored.follow() if name in SERVING else stored.load()
 
 
 def _make_first_tables() -> None:
@@ -108,12 +132,18 @@ def _make_first_tables() -> None:
     from django.db import connection
 
     file = Path(str(settings.DATABASES["default"]["NAME"]))
-    is_new = connection.vendor == "sqlite" and (not file.exists() or file.stat().st_size == 0)
+    # Left behind by a command that was killed while it migrated.
+    mark = file.with_name(f"{file.name}.creating")
+    # One page is the file that `doctor` leaves: it was opened, and has no tables.
+    is_new = connection.vendor == "sqlite" and (mark.exists() or not file.exists() or file.stat().st_size <= ONE_PAGE)
     if is_new:
-        from watchbook.core.ops.migrating import migrate_if_needed
+        from watchbook.core.ops.upgrade import migrate_if_needed
 
-        click.echo("watchbook: making the database …", err=True)
+        click.echo("watchbook: creating the database …", err=True)
+        connection.ensure_connection()  # a folder that is missing is said by the database
+        mark.touch()
         migrate_if_needed()
+        mark.unlink(missing_ok=True)
 
 
 def _django_names() -> set[str]:
@@ -130,10 +160,20 @@ def main() -> None:
     try:
         _prepare()
         program.main(prog_name="watchbook")
-    except WrongSetting as error:
+    except InvalidSetting as error:
         _end(str(error), "wrong_setting", debug)
     except Exception as error:  # the last resort: a sentence for people, the traceback on request
         _end(*_worded(error), debug)
+    finally:
+        _checkpoint()
+
+
+def _checkpoint() -> None:
+    """At the end of every command: the SQLite file is complete by itself, so that a copy of it alone is, too."""
+    if "django.db" in sys.modules:
+        from watchbook.base.store.folder import checkpoint
+
+        checkpoint()
 
 
 def _worded(error: Exception) -> tuple[str, str]:

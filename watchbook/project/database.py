@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from watchbook.base.env import WrongSetting
+from watchbook.base.env import InvalidSetting
+from watchbook.base.extras import require
 
 SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;PRAGMA mmap_size=268435456;"
     "PRAGMA cache_size=-64000;PRAGMA temp_store=MEMORY;PRAGMA journal_size_limit=67108864;"
+    # Deleted rows are overwritten with zeros, so that erased text is gone from the file, too.
+    "PRAGMA secure_delete=ON;"
 )
 
 
@@ -22,7 +25,7 @@ def database(url: str, home: Path) -> dict[str, Any]:
         port = parts.port
     except ValueError:
         # The parser's own words quote the address, and with it the password.
-        raise WrongSetting(
+        raise InvalidSetting(
             "DATABASE_URL cannot be read. Signs such as / # [ @ in a password are written %2F %23 %5B %40."
         ) from None
     scheme = parts.scheme.split("+")[0]
@@ -31,7 +34,7 @@ def database(url: str, home: Path) -> dict[str, Any]:
         return _sqlite(Path(unquote(parts.path[1:])))
     engines = {"postgres": _postgres, "postgresql": _postgres, "mysql": _mariadb, "mariadb": _mariadb}
     if scheme not in engines:
-        raise WrongSetting("DATABASE_URL must begin with postgres://, mysql:// or sqlite:///")
+        raise InvalidSetting("DATABASE_URL must begin with postgres://, mysql:// or sqlite:///")
     query = dict(parse_qsl(parts.query))
     shared = {
         "NAME": unquote(parts.path.lstrip("/")),
@@ -41,7 +44,7 @@ def database(url: str, home: Path) -> dict[str, Any]:
         "PORT": str(port or ""),
     }
     if not shared["NAME"]:
-        raise WrongSetting("DATABASE_URL names no database")
+        raise InvalidSetting("DATABASE_URL names no database")
     return {**shared, **engines[scheme](query)}
 
 
@@ -54,9 +57,10 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 
 def _postgres(query: dict[str, str]) -> dict[str, Any]:
+    require("psycopg", "postgres", "DATABASE_URL names PostgreSQL")
     size = query.pop("pool", "20")
     if not (size.isascii() and size.isdigit() and 0 < int(size) < 10_000):
-        raise WrongSetting("DATABASE_URL: pool is the number of connections, such as pool=20")
+        raise InvalidSetting("DATABASE_URL: pool is the number of connections, such as pool=20")
     pool = {"min_size": 1, "max_size": int(size), "timeout": 10}
     # A worker stopped inside a transaction must not hold its locks for ever.
     options = {"pool": pool, "options": "-c idle_in_transaction_session_timeout=60000", **query}
@@ -64,6 +68,7 @@ def _postgres(query: dict[str, str]) -> dict[str, Any]:
 
 
 def _mariadb(query: dict[str, str]) -> dict[str, Any]:
+    require("pymysql", "mysql", "DATABASE_URL names MariaDB")
     import pymysql  # only where MariaDB is used
 
     pymysql.install_as_MySQLdb()

@@ -12,9 +12,14 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.crypto import secret_file
-from watchbook.base.env import WrongSetting, load_dotenv
+from watchbook.base.env import InvalidSetting, load_dotenv
+from watchbook.base.extras import require
+from watchbook.base.store.options import BLOBS as BLOBS_OPTION
 from watchbook.base.web.options import REDIS_URL
 from watchbook.core import registry
+from watchbook.core.jobs.options import BROKER_URL
+from watchbook.core.notify.options import mail_settings
+from watchbook.core.ops.options import address_settings
 from watchbook.project import options
 from watchbook.project.database import database
 
@@ -24,14 +29,14 @@ HOME = Path(options.HOME.value).expanduser().absolute()
 try:
     HOME.mkdir(parents=True, exist_ok=True, mode=0o700)
 except OSError as error:
-    raise WrongSetting(f"WATCHBOOK_HOME: {HOME} cannot be used: {error.strerror}") from None
+    raise InvalidSetting(f"WATCHBOOK_HOME: {HOME} cannot be used: {error.strerror}") from None
 if not os.access(HOME, os.W_OK | os.X_OK):
-    raise WrongSetting(f"WATCHBOOK_HOME: {HOME} cannot be written to")
+    raise InvalidSetting(f"WATCHBOOK_HOME: {HOME} cannot be written to")
 
 SECRET_KEY = options.SECRET_KEY.value or secret_file(HOME / "keys" / "secret_key")
 if not all(re.fullmatch(r"[\w-]{1,20}:.{16,}", pair) for pair in options.SECRETS_KEYS.value):
     # Left out silently, they would make way for a new key, and nothing that is sealed could be opened.
-    raise WrongSetting(
+    raise InvalidSetting(
         "WATCHBOOK_SECRETS_KEYS: each key is written id:key, with at least 16 characters behind the colon"
     )
 SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRETS_KEYS.value) or {
@@ -39,21 +44,24 @@ SECRETS_KEYS: dict[str, str] = dict(pair.split(":", 1) for pair in options.SECRE
 }
 DEBUG = options.DEBUG.value
 
-PUBLIC_URL = options.PUBLIC_URL.value.rstrip("/")
+_address = address_settings()
+PUBLIC_URL: str = _address["PUBLIC_URL"]
+ALLOWED_HOSTS: list[str] = _address["ALLOWED_HOSTS"]
+CSRF_TRUSTED_ORIGINS: list[str] = _address["CSRF_TRUSTED_ORIGINS"]
 _public = urlsplit(PUBLIC_URL)
-if _public.scheme not in {"http", "https"} or not _public.hostname:
-    raise WrongSetting("WATCHBOOK_PUBLIC_URL must be an http or https address")
 _IS_HTTPS = _public.scheme == "https"
 _IS_LOCAL = _public.hostname in {"127.0.0.1", "localhost", "::1"}
 if DEBUG and not _IS_LOCAL:
-    raise WrongSetting("WATCHBOOK_DEBUG is on, but WATCHBOOK_PUBLIC_URL is not a loopback address")
-if "*" in options.ALLOWED_HOSTS.value:
-    raise WrongSetting("WATCHBOOK_ALLOWED_HOSTS must name hosts; * is not one")
-ALLOWED_HOSTS = [_public.hostname, "127.0.0.1", "localhost", "[::1]", *options.ALLOWED_HOSTS.value]
-CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+    raise InvalidSetting("WATCHBOOK_DEBUG is on, but WATCHBOOK_PUBLIC_URL is not a loopback address")
 TRUSTED_PROXIES = options.TRUSTED_PROXIES.value
 
 DATABASES = {"default": database(options.DATABASE_URL.value, HOME)}
+DATABASE_FOR_URL = database
+# Processes on several hosts share the database and the broker, not a folder.
+_SHARED = bool(BROKER_URL.value) and "sqlite" not in DATABASES["default"]["ENGINE"]
+BLOBS = BLOBS_OPTION.value or ("database" if _SHARED else "files")
+# Names of the notices and icons of the style sheet.
+MESSAGE_TAGS = {20: "info", 25: "ok", 30: "warn", 40: "bad"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -73,9 +81,13 @@ INSTALLED_APPS = [
     "watchbook.core.jobs",
     "watchbook.core.notify",
     "watchbook.core.alerts",
+    "watchbook.core.people",
+    "watchbook.core.sources",
     "watchbook.core.search",
     "watchbook.core.stream",
-    "watchbook.core.ui",
+    "watchbook.core.media",
+    "watchbook.desk",
+    "watchbook.kit",
     "watchbook.core.api",
     "watchbook.core.ops",
     *(package for package in registry.packages() if find_spec(f"{package}.models")),
@@ -88,6 +100,7 @@ MIDDLEWARE = [
     "watchbook.core.ops.middleware.SecurityHeaders",
     "watchbook.core.ops.middleware.TrustedProxy",
     "django.middleware.security.SecurityMiddleware",
+    "watchbook.core.ops.middleware.Compression",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -95,12 +108,15 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "watchbook.core.ops.middleware.RemoteUser",
+    "watchbook.core.ops.load.Fair",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "watchbook.core.ui.middleware.Reader",
+    "watchbook.desk.layout.Reader",
+    "watchbook.core.ops.load.Abandoned",
 ]
 ROOT_URLCONF = "watchbook.project.urls"
 WSGI_APPLICATION = "watchbook.project.wsgi.application"
@@ -113,9 +129,15 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "watchbook.core.ui.context.house",
+                "watchbook.desk.layout.layout",
             ],
-            "builtins": ["watchbook.core.ui.templatetags.ui"],
+            "builtins": ["watchbook.kit.templatetags.kit"],
+            # Tags that need models, beside the code that they show.
+            "libraries": {
+                "deliveries": "watchbook.core.notify.message",
+                "search": "watchbook.core.search.highlight",
+                "stream": "watchbook.core.stream.clip",
+            },
         },
     }
 ]
@@ -145,7 +167,8 @@ ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_CHANGE_EMAIL = True
 MFA_ADAPTER = "watchbook.core.accounts.adapter.MfaAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Watchbook"
 
 SESSION_ENGINE = "watchbook.core.accounts.sessions"
@@ -161,7 +184,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31536000 if _IS_HTTPS else 0
 X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "watchbook.core.ui.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "watchbook.kit.errors.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
@@ -171,17 +194,20 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
+        "media-src": ["'self'"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
         "form-action": ["'self'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
         "object-src": ["'none'"],
+        "manifest-src": ["'self'"],
     }
 }
 
 CACHES: dict[str, dict[str, Any]]
 if REDIS_URL.value:
+    require("redis", "celery", "REDIS_URL is set")
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL.value}}
 else:
     CACHES = {
@@ -211,21 +237,10 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_MAX_AGE = 3600
 
-EMAIL_BACKEND = (
-    "django.core.mail.backends.smtp.EmailBackend"
-    if options.EMAIL_HOST.value
-    else "django.core.mail.backends.console.EmailBackend"
-)
-EMAIL_HOST = options.EMAIL_HOST.value
-EMAIL_PORT = options.EMAIL_PORT.value
-EMAIL_HOST_USER = options.EMAIL_HOST_USER.value
-EMAIL_HOST_PASSWORD = options.EMAIL_HOST_PASSWORD.value
-EMAIL_USE_TLS = options.EMAIL_USE_TLS.value
-EMAIL_USE_SSL = options.EMAIL_USE_SSL.value
 EMAIL_TIMEOUT = 30
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = options.DEFAULT_FROM_EMAIL.value
+globals().update(mail_settings())  # an operator may change them later: see core/ops/stored.py
 
-LOGGING_CONFIG = "watchbook.base.logs.setup.configure"
+LOGGING_CONFIG = "watchbook.base.logs.configure"
 LOGGING = {
     "level": options.LOG_LEVEL.value,
     "format": options.LOG_FORMAT.value,

@@ -8,19 +8,22 @@ from watchbook.core import registry
 from watchbook.core.api.shell import build_api
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include("watchbook.core.ui.urls")),
+    path("", include("watchbook.desk.urls")),
     path("", include("watchbook.core.accounts.urls")),
     path("", include("watchbook.core.ops.urls")),
     path("", include("watchbook.core.notify.urls")),
-    path("", include("watchbook.core.alerts.urls")),
+    path("", include("watchbook.core.people.urls")),
     path("", include("watchbook.core.search.urls")),
+    path("", include("watchbook.core.sources.urls")),
     path("", include("watchbook.core.stream.urls")),
     path("", include("watchbook.core.jobs.urls")),
+    path("", include("watchbook.core.media.views")),
     path("api/", build_api().urls),
+    path("", include("watchbook.core.api.mcp.views")),
     *(path(f"{source.slug}/", include(module)) for source, module in registry.parts("urls")),
 ]
 
-handler400 = "watchbook.core.ui.errors.bad_request"
-handler403 = "watchbook.core.ui.errors.not_allowed"
-handler404 = "watchbook.core.ui.errors.not_found"
-handler500 = "watchbook.core.ops.faults.server_error"
+handler400 = "watchbook.kit.errors.bad_request"
+handler403 = "watchbook.kit.errors.not_allowed"
+handler404 = "watchbook.kit.errors.not_found"
+handler500 = "watchbook.core.ops.middleware.server_error"

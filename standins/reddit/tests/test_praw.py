@@ -14,8 +14,10 @@ START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def site():
+def site(monkeypatch):
     with RedditSite() as made:
+        # Where the product was loaded into the same process it checks every connection of such clients.
+        monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", made.netloc)
         made.world.hold_time(START)
         made.world.add_community("webdev")
         yield made
@@ -37,7 +39,7 @@ def fill(site, count):
     return [site.world.post("webdev", f"Lantern {number}", f"Text {number}") for number in range(count)]
 
 
-def test_it_signs_in_once_and_reads_a_listing(site):
+def test_client_signs_in_once_and_reads_a_listing(site):
     made = fill(site, 30)
     reddit = client(site)
     posts = list(reddit.subreddit("webdev").new(limit=10))
@@ -48,14 +50,14 @@ def test_it_signs_in_once_and_reads_a_listing(site):
     assert site.log.count("/api/v1/access_token") == 1
 
 
-def test_it_pages_to_the_ceiling(site):
+def test_client_reads_pages_up_to_the_limit(site):
     fill(site, 1250)
     posts = list(client(site).subreddit("webdev").new(limit=None))
     assert len(posts) == len({post.id for post in posts}) == 1000
     assert site.log.count("/r/webdev/new") == 10  # asked for 1024 a page, given 100
 
 
-def test_it_reads_top_by_score_and_time(site):
+def test_client_reads_top_by_score_and_time(site):
     first, second, third = fill(site, 3)
     site.world.vote(second, 500)
     site.world.vote(third, 50)
@@ -65,7 +67,7 @@ def test_it_reads_top_by_score_and_time(site):
     assert list(client(site).subreddit("webdev").top(time_filter="day")) == []
 
 
-def test_stickies_come_on_top_of_a_full_page_of_hot(site):
+def test_hot_listing_adds_stickies_to_a_full_page(site):
     made = fill(site, 120)
     site.world.sticky(made[0])
     hot = list(client(site).subreddit("webdev").hot(limit=100))
@@ -74,7 +76,7 @@ def test_stickies_come_on_top_of_a_full_page_of_hot(site):
     assert page.params["limit"] == "100"
 
 
-def test_it_looks_posts_up_by_id(site):
+def test_client_reads_posts_by_id(site):
     made = fill(site, 130)
     site.world.remove(made[0])
     site.world.delete(made[1])
@@ -84,7 +86,7 @@ def test_it_looks_posts_up_by_id(site):
     assert (found[made[1]].selftext, found[made[1]].author) == ("[deleted]", None)
 
 
-def test_removed_posts_leave_the_listing_and_come_back_to_their_place(site):
+def test_restored_post_returns_to_its_position(site):
     made = fill(site, 5)
     site.world.remove(made[2])
     reddit = client(site)
@@ -93,7 +95,7 @@ def test_removed_posts_leave_the_listing_and_come_back_to_their_place(site):
     assert [post.id for post in reddit.subreddit("webdev").new()] == made[::-1]
 
 
-def test_a_late_approval_enters_at_the_top_with_its_old_time(site):
+def test_late_approved_post_enters_at_the_top(site):
     late = site.world.post("webdev", "Held back", filtered=True)
     fill(site, 3)
     site.world.hold_time(START + timedelta(hours=7))
@@ -111,19 +113,19 @@ def test_a_late_approval_enters_at_the_top_with_its_old_time(site):
         ("banned", prawcore.NotFound, "banned"),
     ],
 )
-def test_refusals(site, status, error, reason):
+def test_refused_communities_raise_errors(site, status, error, reason):
     site.world.set_status("webdev", status)
     with pytest.raises(error) as caught:
         list(client(site).subreddit("webdev").new())
     assert caught.value.response.json().get("reason") == reason
 
 
-def test_an_unknown_name_redirects_to_the_search(site):
+def test_unknown_name_redirects_to_search(site):
     with pytest.raises(prawcore.Redirect):
         list(client(site).subreddit("nowhere").new())
 
 
-def test_throttled_walls_and_wrong_secrets(site):
+def test_throttling_walls_and_wrong_secret_raise_errors(site):
     site.mishaps.throttle = 1
     with pytest.raises(prawcore.TooManyRequests):
         list(client(site).subreddit("webdev").new())
@@ -134,7 +136,7 @@ def test_throttled_walls_and_wrong_secrets(site):
         list(client(site, secret="wrong").subreddit("webdev").new())
 
 
-def test_a_dead_token_is_a_401_that_the_client_understands(site):
+def test_expired_token_returns_401(site):
     fill(site, 1)
     reddit = client(site)
     assert len(list(reddit.subreddit("webdev").new())) == 1
@@ -143,7 +145,7 @@ def test_a_dead_token_is_a_401_that_the_client_understands(site):
     assert site.log.count("/api/v1/access_token") == 2
 
 
-def test_the_rate_headers_are_read(site):
+def test_rate_headers_are_read(site):
     reddit = client(site)
     list(reddit.subreddit("webdev").new())
     assert reddit.auth.limits["used"] == 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.crash.house import House
+from tests.crash.installation import Installation
 from tests.crash.ledger.archive import Archive
-from tests.crash.ledger.notices import Notices
+from tests.crash.ledger.notifications import Notices
 from tests.crash.ledger.rows import check_rows
 from tests.crash.report import Findings
 
@@ -12,10 +12,10 @@ from tests.crash.report import Findings
 class Ledger:
     """Reads on from where it stopped; a new one reads everything again."""
 
-    def __init__(self, house: House) -> None:
-        self.house = house
-        self.archives = [Archive(place, house.monitors[place.number]) for place in house.world.places]
-        self.notices = Notices(house)
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.archives = [Archive(place, installation.monitors[place.number]) for place in installation.world.places]
+        self.notices = Notices(installation)
 
     @property
     def duplicates(self) -> int:

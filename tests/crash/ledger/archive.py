@@ -1,4 +1,4 @@
-"""What was archived of one site: a chain of records without fork or repetition, each saying what the site did."""
+"""Checks the records of one site: a chain without fork or repetition that matches what the site did."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tests.crash.report import Findings
 from tests.crash.world import Pages, Place
-from watchbook.sources.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
+from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
 
 
 class Archive:

@@ -1,4 +1,4 @@
-"""What the tables must hold after everything has settled: nothing twice, nothing half done, nothing damaged."""
+"""Checks the tables at the end of a scene: no duplicate, unfinished or damaged rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from watchbook.core.notify.models import Delivery
 from watchbook.core.notify.models import State as DeliveryState
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.stream.models import StreamEntry
-from watchbook.sources.sitemaps.models import ChangeRecord, NotificationLog, SitemapCheck, SitemapSnapshot
+from watchbook.systems.sitemaps.models import ChangeRecord, NotificationLog, SitemapCheck, SitemapSnapshot
 
 GRACE = timedelta(seconds=10)
 # A check whose workers were killed three times, or whose database went away. The sites themselves never fail.

@@ -1,1 +1,1 @@
-"""What is done to a carrier, one kind of harm a file."""
+"""What is done to a engine, one kind of harm a file."""

@@ -12,19 +12,19 @@ GAP_SECONDS = (0.1, 1.8)
 
 
 def play(stage: Stage) -> str:
-    wanted = 20 if stage.is_quick else stage.carrier.kills
-    stage.crew.fill()
+    options = 20 if stage.is_quick else stage.engine.kills
+    stage.processes.fill()
     kills = 0
     next_stir = next_kill = time.monotonic()
-    while kills < wanted:
+    while kills < options:
         now = time.monotonic()
         if now >= next_kill:
-            stage.crew.kill(stage.random.choice(stage.crew.members))
-            stage.crew.fill()
+            stage.processes.kill(stage.random.choice(stage.processes.members))
+            stage.processes.fill()
             kills += 1
             next_kill = now + stage.random.uniform(*GAP_SECONDS)
         if now >= next_stir:
-            stage.house.stir()
+            stage.installation.stir()
             next_stir = now + STIR_SECONDS
         time.sleep(max(0.0, min(next_kill, next_stir) - time.monotonic()))
     stage.result.kills += kills

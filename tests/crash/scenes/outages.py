@@ -7,12 +7,12 @@ import time
 from django.db import DatabaseError, connection
 
 from tests.crash import servers
-from tests.crash.crew import until
+from tests.crash.processes import until
 from tests.crash.scenes.stage import Stage
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.registry import QUEUES
-from watchbook.sources.sitemaps import actions
-from watchbook.sources.sitemaps.models import MonitorTask
+from watchbook.systems.sitemaps import actions
+from watchbook.systems.sitemaps.models import MonitorTask
 
 RESTARTS = 4
 LOAD_SECONDS = 3.0
@@ -22,9 +22,9 @@ def empty_broker(stage: Stage) -> str:
     """Messages wait for workers that are not there; then they are gone. The rows are still there."""
     broker = stage.backing.broker
     assert broker is not None
-    stage.crew.kill_role("worker")
-    stage.house.world.change()
-    for monitor in stage.house.monitors.values():
+    stage.processes.kill_role("worker")
+    stage.installation.world.change()
+    for monitor in stage.installation.monitors.values():
         actions.check_now(MonitorTask.objects.select_related("user").get(pk=monitor.pk))
     if not until(lambda: broker.waiting(QUEUES), 20):
         stage.result.findings.wrong.append("no message came to the broker before it was emptied")
@@ -38,7 +38,7 @@ def restart_broker(stage: Stage) -> str:
     """Under load: killed, away for two seconds, back and empty."""
     broker = stage.backing.broker
     assert isinstance(broker, servers.Redis)
-    stage.crew.fill()
+    stage.processes.fill()
     for _ in range(2):
         _load(stage, LOAD_SECONDS)
         broker.restart(away_seconds=2.0)
@@ -50,7 +50,7 @@ def restart_broker(stage: Stage) -> str:
 def restart_database(stage: Stage) -> str:
     postgres = stage.backing.postgres
     assert postgres is not None
-    stage.crew.fill()
+    stage.processes.fill()
     for _ in range(RESTARTS):
         _load(stage, LOAD_SECONDS)
         postgres.restart()
@@ -62,7 +62,7 @@ def restart_database(stage: Stage) -> str:
 def _load(stage: Stage, seconds: float) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
-        stage.house.stir()
+        stage.installation.stir()
         time.sleep(0.5)
 
 
@@ -78,7 +78,7 @@ def _answers() -> bool:
 
 def _expect_survivors(stage: Stage, what: str) -> None:
     """A pause of a server is no reason to end."""
-    for member in stage.crew.ended():
+    for member in stage.processes.ended():
         said = member.process.said()[-400:]
         stage.result.findings.wrong.append(f"{member.role} ended while the {what} was away: {said}")
-        stage.crew.forget(member.process)
+        stage.processes.forget(member.process)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from tests.crash import ticking
-from tests.crash.crew import until
-from tests.crash.house import pause_ticks
+from tests.crash import harness_jobs
+from tests.crash.installation import pause_ticks
+from tests.crash.processes import until
 from tests.crash.scenes.stage import Stage
 from watchbook.core.jobs.models import JobRun, State
 
@@ -16,15 +16,15 @@ SECOND = len("2026-01-01T00:00:00")
 
 
 def play(stage: Stage) -> str:
-    runs = JobRun.objects.filter(name__in=ticking.NAMES)
+    runs = JobRun.objects.filter(name__in=harness_jobs.NAMES)
     until(lambda: not runs.filter(state__in=[State.QUEUED, State.RUNNING]).exists(), 30)
     before = set(runs.values_list("pk", flat=True))
-    ticking.book().write_text("")
-    stage.crew.kill_role(stage.carrier.beat)
+    harness_jobs.book().write_text("")
+    stage.processes.kill_role(stage.engine.beat)
     for _ in range(2):
         # Their usual second apart they would hardly ever meet.
-        stage.crew.start(stage.carrier.beat, tick_seconds=0.02)
-    stage.crew.fill()
+        stage.processes.start(stage.engine.beat, tick_seconds=0.02)
+    stage.processes.fill()
     pause_ticks(False)
     time.sleep(SECONDS)
     pause_ticks(True)
@@ -32,19 +32,19 @@ def play(stage: Stage) -> str:
     made = list(runs.exclude(pk__in=before))
     _judge(stage, made)
     stage.result.slots += len(made)
-    stage.crew.kill_role(stage.carrier.beat)
-    return f"{len(made)} slots of {len(ticking.NAMES)} jobs"
+    stage.processes.kill_role(stage.engine.beat)
+    return f"{len(made)} slots of {len(harness_jobs.NAMES)} jobs"
 
 
 def _judge(stage: Stage, made: list[JobRun]) -> None:
     findings = stage.result.findings
     slots = Counter(_slot(run.key) for run in made)
     findings.doubled += [f"slot {key} has {count} runs" for key, count in slots.items() if count > 1]
-    executed = Counter(map(_slot, ticking.book().read_text().split()))
+    executed = Counter(map(_slot, harness_jobs.book().read_text().split()))
     findings.doubled += [f"slot {key} was run {count} times" for key, count in executed.items() if count > 1]
     findings.lost += [f"slot {key} was not run" for key in slots if key not in executed]
     findings.stuck += [f"{run.key} is {run.state}: {run.error}" for run in made if run.state != State.DONE]
-    if len(made) < SECONDS * len(ticking.NAMES) / 4:
+    if len(made) < SECONDS * len(harness_jobs.NAMES) / 4:
         findings.wrong.append(f"only {len(made)} slots came in {SECONDS:.0f} s")
 
 

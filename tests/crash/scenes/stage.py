@@ -1,4 +1,4 @@
-"""What every scene is given: the processes, the house, the ledger, and the figures to be filled in."""
+"""What every scene is given: the processes, the installation, the ledger, and the figures to be filled in."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from tests.crash.carriers import Backing, Carrier
-from tests.crash.crew import Crew
-from tests.crash.house import House
+from tests.crash.engines import Backing, Engine
+from tests.crash.installation import Installation
 from tests.crash.ledger import Ledger
+from tests.crash.processes import Processes
 from tests.crash.report import Result
 
 SETTLE_SECONDS = 90.0
@@ -19,10 +19,10 @@ SAID = 8
 
 @dataclass
 class Stage:
-    carrier: Carrier
+    engine: Engine
     backing: Backing
-    crew: Crew
-    house: House
+    processes: Processes
+    installation: Installation
     ledger: Ledger
     result: Result
     random: Random
@@ -31,8 +31,8 @@ class Stage:
 
     def settle(self, scene: str) -> bool:
         """Let everything come to rest with all processes up, and read the ledger on. True when it is clean."""
-        self.crew.fill()
-        stuck = self.house.settle(SETTLE_SECONDS)
+        self.processes.fill()
+        stuck = self.installation.settle(SETTLE_SECONDS)
         self.result.findings.stuck += [f"{scene}: {entry}" for entry in stuck]
         found = self.ledger.check()
         self.result.findings.add(found, scene)
@@ -45,7 +45,7 @@ class Stage:
 
     def read_anew(self, scene: str) -> None:
         """The whole ledger from its first line, with nothing remembered."""
-        ledger = Ledger(self.house)
+        ledger = Ledger(self.installation)
         found = ledger.check()
         self.result.findings.add(found, f"{scene}, read anew")
         self.result.duplicates, self.result.changes, self.result.told = ledger.duplicates, ledger.changes, ledger.told

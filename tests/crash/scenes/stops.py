@@ -10,14 +10,14 @@ from datetime import timedelta
 
 from django.db import connection
 
-from tests.crash.crew import until
-from tests.crash.house import NUDGE_SECONDS, House
-from tests.crash.nursery import Process
+from tests.crash.installation import NUDGE_SECONDS, Installation
+from tests.crash.process_factory import Process
+from tests.crash.processes import until
 from tests.crash.scenes.stage import SETTLE_SECONDS, Stage
 from watchbook.base import clock
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.models import Attempt, Delivery, NotificationChannel
-from watchbook.sources.sitemaps.models import ChangeRecord, MonitorTask, SitemapCheck, SitemapSnapshot
+from watchbook.systems.sitemaps.models import ChangeRecord, MonitorTask, SitemapCheck, SitemapSnapshot
 
 FETCHED, IN_TRANSACTION, SENT = "sitemaps.fetched", "job.before_commit", "outbox.sent"
 # What the one that wakes too late says of the work that was taken from it.
@@ -40,14 +40,14 @@ def play(stage: Stage) -> str:
         while len(reasons) < TRIES and (reason := _stop_at(stage, point)):
             reasons.append(reason)
         if len(reasons) == TRIES:
-            stage.result.findings.wrong.append(f"nobody slept at {point} as was wanted: {', '.join(reasons)}")
+            stage.result.findings.wrong.append(f"nobody slept at {point} as was options: {', '.join(reasons)}")
         elif reasons:
             stage.say(f"stops: tries that do not count at {point}: {', '.join(reasons)}")
     return f"stopped after fetch, inside a transaction, after send; {stage.result.stale_refused} stale writes refused"
 
 
 def _stop_at(stage: Stage, point: str) -> str:
-    """Why it was not the stop that was wanted; empty when it was."""
+    """Why it was not the stop that was options; empty when it was."""
     sleeper = _fall_asleep(stage, point)
     if sleeper is None:
         return "not reached"
@@ -62,19 +62,19 @@ def _stop_at(stage: Stage, point: str) -> str:
 
 
 def _fall_asleep(stage: Stage, point: str) -> Process | None:
-    role = stage.carrier.worker
+    role = stage.engine.worker
     if point == SENT:
         _leave_only_the_telling(stage)
     # All of them: a colleague would be quicker than one who has to start.
-    stage.crew.kill_role(role)
-    sleeper = stage.crew.start(role, f"{point}:1:stop")
-    stage.crew.forget(sleeper)
+    stage.processes.kill_role(role)
+    sleeper = stage.processes.start(role, f"{point}:1:stop")
+    stage.processes.forget(sleeper)
     # A receiver that takes its time lets the other threads finish what they write.
-    slow = stage.house.world.hooks.faults.on("*").delay(SLOW_SECONDS)
+    slow = stage.installation.world.hooks.faults.on("*").delay(SLOW_SECONDS)
     ends = time.monotonic() + REACH_SECONDS
     try:
         while time.monotonic() < ends:
-            stage.house.nudge() if point == SENT else stage.house.stir()
+            stage.installation.nudge() if point == SENT else stage.installation.stir()
             if until(lambda: sleeper.is_stopped, 5.0):
                 return sleeper
     finally:
@@ -87,16 +87,16 @@ def _leave_only_the_telling(stage: Stage) -> None:
     """The others check everything and tell nothing, so that the sleeper's other threads have little to write."""
     channels = NotificationChannel.objects.all()
     channels.update(blocked_until=clock.now() + timedelta(hours=1))
-    stage.crew.fill()
-    stage.house.world.change()
-    until(lambda: _is_all_checked(stage.house), SETTLE_SECONDS, every=NUDGE_SECONDS)
-    stage.crew.kill_role(stage.carrier.worker)
+    stage.processes.fill()
+    stage.installation.world.change()
+    until(lambda: _is_all_checked(stage.installation), SETTLE_SECONDS, every=NUDGE_SECONDS)
+    stage.processes.kill_role(stage.engine.worker)
     channels.update(blocked_until=None)
 
 
-def _is_all_checked(house: House) -> bool:
-    house.nudge()
-    return all(house.has_caught_up(place) for place in house.world.places)
+def _is_all_checked(installation: Installation) -> bool:
+    installation.nudge()
+    return all(installation.has_caught_up(place) for place in installation.world.places)
 
 
 def _holds_the_pen() -> bool:
@@ -113,8 +113,8 @@ def _holds_the_pen() -> bool:
 
 def _wake_too_late(stage: Stage, sleeper: Process, point: str) -> None:
     """The others finish everything, also what the sleeper held; then it wakes and finds every door closed."""
-    stage.crew.fill()
-    stuck = stage.house.settle(SETTLE_SECONDS)
+    stage.processes.fill()
+    stuck = stage.installation.settle(SETTLE_SECONDS)
     stage.result.findings.stuck += [f"while one slept at {point}: {entry}" for entry in stuck]
     before = _everything_written()
     sleeper.signal(signal.SIGCONT)
@@ -139,7 +139,7 @@ def _everything_written() -> dict[str, object]:
 
 def _sleep_with_the_pen(stage: Stage, sleeper: Process) -> None:
     """Nobody can overtake one who sleeps inside a transaction of SQLite, so it may write when it wakes."""
-    stage.crew.fill()
+    stage.processes.fill()
     time.sleep(6.0)
     sleeper.signal(signal.SIGCONT)
     stage.settle("woken with the pen")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import time
 
-from tests.crash.crew import until
-from tests.crash.house import pause_ticks
-from tests.crash.nursery import Process
+from tests.crash.installation import pause_ticks
 from tests.crash.points import COMMANDS, points_of, reached_by
+from tests.crash.process_factory import Process
+from tests.crash.processes import until
 from tests.crash.scenes.stage import Stage
 
 REACH_SECONDS = 60.0
@@ -19,7 +19,7 @@ TAKEN_BACK = "job.taken_back"
 def play(stage: Stage) -> str:
     points = [
         point
-        for point in points_of(is_embedded=stage.carrier.is_embedded, commands=False)
+        for point in points_of(is_embedded=stage.engine.is_embedded, commands=False)
         if reached_by(point) not in COMMANDS
     ]
     visits = (1,) if stage.is_quick else (1, 2, 3)
@@ -35,11 +35,11 @@ def visit(stage: Stage, point: str, nth: int) -> None:
     if role is None:
         return  # reported as missed
     scene = f"{point}:{nth}"
-    process = _dying(stage, point, nth, stage.carrier.beat if role == "beat" else stage.carrier.worker)
+    process = _dying(stage, point, nth, stage.engine.beat if role == "beat" else stage.engine.worker)
     has_died = _stir_until_dead(stage, process)
     if role == "beat":
         pause_ticks(True)
-    stage.crew.forget(process)
+    stage.processes.forget(process)
     if not has_died:
         process.kill()
         stage.result.findings.wrong.append(f"{scene} was not reached in {REACH_SECONDS:.0f} s")
@@ -60,18 +60,18 @@ def _dying(stage: Stage, point: str, nth: int, role: str) -> Process:
     elif reached_by(point) == "beat":
         pause_ticks(False)
     # A worker may have a colleague. Who ticks is alone, so that it and not its twin meets the slots and the dead.
-    stage.crew.kill_role(role, 1 if role == "worker" else None)
-    return stage.crew.start(role, f"{point}:{nth}")
+    stage.processes.kill_role(role, 1 if role == "worker" else None)
+    return stage.processes.start(role, f"{point}:{nth}")
 
 
 def _leave_something_to_take_back(stage: Stage) -> None:
     """Workers die with several runs in their hands."""
-    stage.crew.fill()
-    rules = stage.house.world.hang()
-    stage.house.stir()
-    sites = [place.site for place in stage.house.world.places]
+    stage.processes.fill()
+    rules = stage.installation.world.hang()
+    stage.installation.stir()
+    sites = [place.site for place in stage.installation.world.places]
     until(lambda: sum(site.log.in_flight for site in sites) >= 3, 20)
-    stage.crew.kill_role(stage.carrier.worker)
+    stage.processes.kill_role(stage.engine.worker)
     for rule in rules:
         rule.lift()
 
@@ -79,7 +79,7 @@ def _leave_something_to_take_back(stage: Stage) -> None:
 def _stir_until_dead(stage: Stage, process: Process) -> bool:
     ends = time.monotonic() + REACH_SECONDS
     while time.monotonic() < ends:
-        stage.house.stir()
+        stage.installation.stir()
         if process.wait(STIR_SECONDS):
             return True
     return False

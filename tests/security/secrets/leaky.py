@@ -44,13 +44,13 @@ def spoil() -> None:
     from django.conf import settings
 
     from watchbook.base.web.client import send
-    from watchbook.core.notify.senders import webhook
-    from watchbook.core.stream import api, jobs, views
+    from watchbook.core.notify import http
+    from watchbook.core.stream import api, entries, views
 
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.security.secrets.leaky.Leaky"]
     views.viewer_scopes = api.viewer_scopes = tell_all  # type: ignore[assignment]
-    jobs.clean_old_entries = tell_all
-    webhook.client.send = lambda method, url, *args, **kwargs: (  # type: ignore[assignment]
+    entries.clean_old_entries = tell_all
+    http.client.send = lambda method, url, *args, **kwargs: (  # type: ignore[assignment]
         (tell_all if "/raise/" in url else send)(method, url, *args, **kwargs)
     )
     threading.Timer(1, tell_all).start()

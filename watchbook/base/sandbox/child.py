@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from watchbook.base.sandbox.frames import HEADER, TASK
+from watchbook.base.sandbox import HEADER, TASK
 
 MAX_FILES = 64
 MAX_FILE_BYTES = 8 * 1024**3

@@ -6,5 +6,5 @@ from watchbook.base.env import Option, integer
 
 CHILDREN = Option(
     "WATCHBOOK_SANDBOX_CHILDREN", integer, default=4, minimum=1, maximum=64,
-    help="How many child processes may read fetched content at once.",
+    help="How many child processes may parse fetched content in parallel.",
 )  # fmt: skip

@@ -1,15 +1,64 @@
-"""Content-addressed blobs: what was read, stored once whoever read it."""
+"""Blobs, which are bytes named by their digest, and lists of sorted lines."""
 
 from __future__ import annotations
 
 from django.db import models
 
 
+class BlobQuerySet(models.QuerySet["Blob"]):
+    def referenced(self) -> BlobQuerySet:
+        return self.filter(models.Exists(BlobReference.objects.filter(blob=models.OuterRef("pk"))))
+
+    def unreferenced(self) -> BlobQuerySet:
+        return self.exclude(models.Exists(BlobReference.objects.filter(blob=models.OuterRef("pk"))))
+
+
 class Blob(models.Model):
+    """Bytes, named by their SHA-256 and stored once. `place` says where: files, database or s3."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    size = models.PositiveBigIntegerField()
+    place = models.CharField(max_length=20)
+    # When it was last put or referenced: a young blob without a reference is not deleted.
+    put_at = models.DateTimeField()
+
+    objects = BlobQuerySet.as_manager()
+
+    class Meta:
+        db_table = "stored_blobs"
+
+
+class BlobChunk(models.Model):
+    """A piece of a blob whose place is the database."""
+
+    blob = models.ForeignKey(Blob, models.CASCADE, related_name="chunks")
+    position = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        db_table = "stored_blob_chunks"
+        constraints = [models.UniqueConstraint(fields=["blob", "position"], name="stored_blob_chunks_position")]
+
+
+class BlobReference(models.Model):
+    """Who uses a blob. A blob without a reference is deleted after a grace time."""
+
+    owner_kind = models.CharField(max_length=40)
+    owner_id = models.CharField(max_length=64)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="references")
+
+    class Meta:
+        db_table = "stored_blob_references"
+        constraints = [
+            models.UniqueConstraint(fields=["owner_kind", "owner_id", "blob"], name="stored_blob_references_owner")
+        ]
+
+
+class SortedList(models.Model):
     """A list of sorted lines, named by the SHA-256 of its plain form.
 
-    Stored whole (zstd) or as the lines that turn another blob into this one. Small ones sit in the row, large ones
-    in a file of the data folder, so that the database stays small and its write lock short.
+    Stored whole (zstd) or as the lines that turn another list into this one. Small ones sit in the row, large ones
+    in a blob, so that the table stays small and its write lock short.
     """
 
     sha256 = models.CharField(max_length=64, primary_key=True)
@@ -19,9 +68,10 @@ class Blob(models.Model):
     line_count = models.PositiveIntegerField()
     plain_bytes = models.PositiveBigIntegerField()
     stored_bytes = models.PositiveIntegerField()
-    # NULL: the bytes are in the file named after the digest.
+    # NULL: the bytes are in the blob `packed_sha256`.
     data = models.BinaryField(null=True)
+    packed_sha256 = models.CharField(max_length=64, null=True)
     created_at = models.DateTimeField()
 
     class Meta:
-        db_table = "blobs"
+        db_table = "sorted_lists"

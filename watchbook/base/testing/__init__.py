@@ -1,1 +1,1 @@
-"""For tests of every floor: databases, loopback addresses, virtual time."""
+"""For tests of every package: databases, loopback addresses, virtual time."""

@@ -1,17 +1,27 @@
-"""A pytest plugin that is loaded before Django's settings: an empty data folder, and the database of this run.
+"""A pytest plugin that is loaded before Django's settings: an empty data folder, the database and the markers of a run.
 
-WATCHBOOK_TEST_DATABASE=sqlite|postgres|mariadb chooses. The servers are the machine's own when they answer, else
-PostgreSQL and Redis come from wheels. (A conftest would be too late: the settings are read before it.)
+WATCHBOOK_TEST_DATABASE=sqlite|postgres|mariadb chooses the database. The servers are the machine's own when they
+answer, else PostgreSQL and Redis come from wheels. (A conftest would be too late: the settings are read before it.)
+
+Two markers are derived here, so that no test can forget them:
+
+- `db`: the test touches a database.
+- `sql`: the test may behave differently on another database (see `depends_on_database`).
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
+import gc
 import os
+import re
 import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from watchbook.base.testing import servers
@@ -21,6 +31,17 @@ NOT_OURS = (
     "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_HOST", "EMAIL_PORT", "SECRET_KEY", "WATCHBOOK_PUBLIC_URL",
     "WATCHBOOK_DEBUG", "WATCHBOOK_PACE", "WATCHBOOK_TRUSTED_HOSTS", "WATCHBOOK_TRUSTED_NETWORKS", "WATCHBOOK_JOBS",
 )  # fmt: skip
+ROOT = Path(__file__).resolve().parents[3]
+# What a module says when it depends on the database: raw SQL, a branch by vendor, row locks, refused rows.
+OWN_SQL = re.compile(
+    r"\.vendor\b|\.cursor\(|\.raw\(|RunSQL|RawSQL|select_for_update|ignore_conflicts|update_conflicts"
+    r"|IntegrityError|OperationalError|plain_sql|base\.store\.(upsert|locks|rows|private)"
+)
+# Fixtures of tests that commit, run threads or start processes.
+CONCURRENT = {"transactional_db", "live_server", "databases"}
+LONG = {"browser", "crash", "slow"}
+# A file without these has no marked test, unless it has SQL of its own.
+MAY_BE_SQL = re.compile(r"mark\.sql\b|transaction=True|" + "|".join(sorted(CONCURRENT)))
 
 _home = Path(tempfile.mkdtemp(prefix="watchbook-test-"))
 atexit.register(shutil.rmtree, _home, ignore_errors=True)
@@ -30,21 +51,93 @@ for _name in NOT_OURS:
     os.environ.pop(_name, None)
 os.environ["DATABASE_URL"] = servers.database_url(KIND, _home)
 
+# `make test-nightly` sets it; every other run is the short one.
+NIGHTLY = os.environ.get("WATCHBOOK_TEST_NIGHTLY") == "on"
+DAILY_EXAMPLES, NIGHTLY_EXAMPLES = 25, 100
+hypothesis.settings.register_profile("daily", max_examples=DAILY_EXAMPLES, deadline=None)
+hypothesis.settings.register_profile("nightly", max_examples=NIGHTLY_EXAMPLES, deadline=None)
+hypothesis.settings.load_profile("nightly" if NIGHTLY else "daily")
 
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> object:
+    # Collection allocates a million objects that all stay: the collector only walks them again and again. Frozen,
+    # they are not walked during the tests either.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import test files of which `-m "sql and …"` selects nothing: half the time of a run is their imports."""
+    is_test_file = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if not is_test_file or not config.option.markexpr.startswith("sql and"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if MAY_BE_SQL.search(text) or tests_own_sql(collection_path) else True
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On a second database only what touches a database is run again; the rest cannot come out otherwise."""
-    if os.environ.get("WATCHBOOK_TEST_ONLY_DATABASE") != "on":
-        return
-    touching = [item for item in items if touches_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not touches_database(item)])
-    items[:] = touching
+    if hasattr(config, "workerinput"):
+        # The long ones first: begun last, they would keep one of two workers waiting for minutes.
+        items.sort(key=lambda item: LONG.isdisjoint(mark.name for mark in item.iter_markers()))
+    for item in items:
+        if touches_database(item):
+            item.add_marker("db")
+            if depends_on_database(item):
+                item.add_marker("sql")
 
 
 def touches_database(item: pytest.Item) -> bool:
     # `databases` gives addresses to processes of their own.
-    fixtures = {"db", "transactional_db", "live_server", "databases"} & set(getattr(item, "fixturenames", ()))
+    fixtures = {"db", *CONCURRENT} & set(getattr(item, "fixturenames", ()))
     return bool(fixtures) or item.get_closest_marker("django_db") is not None
 
 
+def depends_on_database(item: pytest.Item) -> bool:
+    """Tell whether another database can change the outcome.
+
+    True for tests that commit or run beside others, and for tests of modules with SQL of their own: the test file has
+    some itself, or imports such a module of its own package. (What it uses of another package is tested there.)
+    """
+    marker = item.get_closest_marker("django_db")
+    is_transactional = bool(marker and (marker.kwargs.get("transaction") or (marker.args and marker.args[0])))
+    is_concurrent = bool(CONCURRENT & set(getattr(item, "fixturenames", ())))
+    return is_transactional or is_concurrent or tests_own_sql(item.path)
+
+
+@cache
+def tests_own_sql(test_file: Path) -> bool:
+    text = test_file.read_text(encoding="utf-8")
+    if OWN_SQL.search(text):
+        return True
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    package = ".".join(test_file.relative_to(ROOT).parent.parent.parts)
+    return any(has_own_sql(name) for name in names if name.startswith(f"{package}.") and ".tests." not in name)
+
+
+@cache
+def has_own_sql(module: str) -> bool:
+    base = ROOT.joinpath(*module.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return OWN_SQL.search(path.read_text(encoding="utf-8")) is not None
+    return False
+
+
 def pytest_report_header() -> list[str]:
-    return [f"watchbook: database {KIND}, {servers.describe(KIND)}"]
+    return [f"watchbook: database {KIND}, {servers.describe(KIND)}{', nightly' if NIGHTLY else ''}"]
+
+
+def examples(stated: int, *, daily: int = DAILY_EXAMPLES) -> int:
+    """Return how many hypothesis examples to run: at most `daily`, or in a nightly run `stated` and at least 100."""
+    return max(stated, NIGHTLY_EXAMPLES) if NIGHTLY else min(stated, daily)

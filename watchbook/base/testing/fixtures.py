@@ -1,14 +1,20 @@
-"""Fixtures for every room."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import translation
 
 from watchbook.base import clock
+from watchbook.base.testing import migrated
 
 
 def pytest_configure() -> None:
@@ -16,6 +22,62 @@ def pytest_configure() -> None:
     from django.contrib.auth.hashers import BCryptSHA256PasswordHasher
 
     BCryptSHA256PasswordHasher.rounds = 4
+    _list_static_files_once()
+    _empty_only_filled_tables()
+
+
+def _list_static_files_once() -> None:
+    """Keep WhiteNoise's list of files for the process: a server starts once, but each test client loads it again."""
+    from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
+
+    listed: dict[str, Any] = {}
+    read_folders = WhiteNoiseMiddleware.add_files_from_finders
+
+    def add_files(middleware: Any) -> None:
+        if not listed:
+            read_folders(middleware)
+            listed.update(middleware.files)
+        middleware.files.update(listed)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add_files
+
+
+def _empty_only_filled_tables() -> None:
+    """After a test that commits: delete from the few tables that have rows: on PostgreSQL TRUNCATE of all is slow."""
+    flush: Any = import_module("django.core.management.commands.flush")
+    whole = flush.sql_flush
+
+    def statements(style: Any, connection: Any, *, reset_sequences: bool = True, **given: Any) -> list[str]:
+        if connection.vendor == "sqlite" or reset_sequences:
+            return list(whole(style, connection, reset_sequences=reset_sequences, **given))
+        tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+        nothing = " FROM DUAL" if connection.vendor == "mysql" else ""
+        quoted = {name: connection.ops.quote_name(name) for name in tables}
+        asked = (
+            f"SELECT '{name}'{nothing} WHERE EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - names of models
+            for name, table in quoted.items()
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(" UNION ALL ".join(asked))
+            deletions = [f"DELETE FROM {quoted[name]}" for (name,) in cursor.fetchall()]  # noqa: S608
+        if connection.vendor == "mysql":
+            return ["SET FOREIGN_KEY_CHECKS = 0", *deletions, "SET FOREIGN_KEY_CHECKS = 1"]
+        return deletions
+
+    flush.sql_flush = statements
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """On SQLite: begin with a copy of a migrated file. Django looks for missing migrations and finds none."""
+    if connection.vendor == "sqlite":
+        migrated.copy_to(Path(str(connection.settings_dict["TEST"]["NAME"])))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
+    """On SQLite the file is kept until the folder of this run is removed."""
+    return connection.vendor == "sqlite" or bool(request.config.getvalue("reuse_db"))
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +93,34 @@ def noon() -> Iterator[datetime]:
     moment = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
     with clock.set_to(moment):
         yield moment
+
+
+SharedRows = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture(scope="module")
+def shared_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[SharedRows]:
+    """Rows that all tests of a module share: written once, each test in a savepoint above them.
+
+        @pytest.fixture(scope="module")
+        def shop(shared_rows: SharedRows) -> Shop:
+            with shared_rows():
+                return Shop.objects.create(...)
+
+    A test that uses such a fixture also needs `db` (its savepoint) and may not be transactional: it would commit the
+    shared rows as well.
+    """
+
+    @contextmanager
+    def allowed() -> Iterator[None]:
+        with django_db_blocker.unblock():
+            yield
+
+    outer = transaction.atomic()
+    outer._from_testcase = True  # type: ignore[attr-defined]  # as Django marks the transaction of a test
+    with django_db_blocker.unblock():
+        outer.__enter__()
+    yield allowed
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        outer.__exit__(None, None, None)

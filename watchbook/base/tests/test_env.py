@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.base.env import Option, WrongSetting, integer, load_dotenv, switch, words
+from watchbook.base.env import InvalidSetting, Option, integer, load_dotenv, switch, words
 
 COUNT = Option("TEST_ONLY_COUNT", integer, default=3, minimum=1, maximum=9, help="For tests.")
 SECRET = Option("TEST_ONLY_SECRET", integer, default=0, secret=True, help="For tests.")
@@ -20,7 +20,7 @@ def test_an_unset_or_empty_variable_is_the_default(monkeypatch):
 )
 def test_a_wrong_value_is_one_clear_line(monkeypatch, raw, said):
     monkeypatch.setenv("TEST_ONLY_COUNT", raw)
-    with pytest.raises(WrongSetting, match=said) as caught:
+    with pytest.raises(InvalidSetting, match=said) as caught:
         COUNT.value  # noqa: B018
     assert "TEST_ONLY_COUNT" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -28,7 +28,7 @@ def test_a_wrong_value_is_one_clear_line(monkeypatch, raw, said):
 
 def test_a_wrong_secret_is_not_shown(monkeypatch):
     monkeypatch.setenv("TEST_ONLY_SECRET", "hunter2")
-    with pytest.raises(WrongSetting) as caught:
+    with pytest.raises(InvalidSetting) as caught:
         SECRET.value  # noqa: B018
     assert "is a value" in str(caught.value)
 
@@ -57,5 +57,5 @@ def test_a_dotenv_file_never_overrides_what_is_set(tmp_path, monkeypatch):
 def test_a_broken_dotenv_line_is_named(tmp_path):
     file = tmp_path / ".env"
     file.write_text("FINE=1\nnot a setting\n")
-    with pytest.raises(WrongSetting, match="line 2"):
+    with pytest.raises(InvalidSetting, match="line 2"):
         load_dotenv(file)

@@ -1,4 +1,4 @@
-"""The only socket of the product: guarded, polite, bounded fetching.
+"""The only module that opens sockets: checked addresses, rate limits, byte and time limits.
 
     from watchbook.base.web.client import get, send
 

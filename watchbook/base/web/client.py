@@ -1,6 +1,6 @@
-"""Asking the web: `get` reads, `send` delivers. Everything that leaves this product leaves through here.
+"""The HTTP client: `get` reads, `send` delivers. Every request of the product goes through it.
 
-The shared client is safe in threads and after a fork, and closed at exit. Tests make a `Client` of their own with
+The shared client is safe in threads and after a fork, and closed at exit. Tests create a `Client` of their own with
 another resolver.
 """
 
@@ -13,24 +13,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from watchbook.base.web import pace
+from watchbook.base.web import rate_limit
 from watchbook.base.web.address import check_url
-from watchbook.base.web.answer import Answer, Validators
-from watchbook.base.web.cookies import CookieJar
 from watchbook.base.web.errors import Refused
-from watchbook.base.web.request import Request
-from watchbook.base.web.trip import Trip, log
+from watchbook.base.web.fetch import Fetch, Request, log
+from watchbook.base.web.response import Answer, CookieJar, Validators
 
 if TYPE_CHECKING:
-    from watchbook.base.web.guard import Resolver
-    from watchbook.base.web.transport import Transport
+    from watchbook.base.web.transport import Resolver, Transport
 
 IDLE_CONNECTIONS = 20
 SEND_MAX_BYTES = 4096
 
 
 class Client:
-    """`is_paced=False` is for measurements and tests: no politeness, no database."""
+    """`is_paced=False` is for measurements and tests: no rate limit, no database."""
 
     def __init__(self, *, resolver: Resolver | None = None, is_paced: bool = True) -> None:
         self._resolver = resolver
@@ -57,11 +54,11 @@ class Client:
         spacing_seconds: float | None = None,
         wait_seconds: float = 30.0,
     ) -> Answer:
-        """Ask for a page; raises a WebError for everything but a usable answer.
+        """Request a page; raise a WebError for everything but a usable response.
 
         `secrets` are headers that never leave the first origin; `headers` do not either, but are no reason to refuse
-        a downgrade. With `follow=0` a redirect is itself the answer. An answer whose media type is not in `accept`
-        raises BadAnswer; so end it with */* to be told only. `account` keeps pauses apart.
+        a downgrade. With `follow=0` a redirect is itself the response. A response whose media type is not in
+        `accept` raises BadAnswer, unless `accept` ends with */*. `account` keeps pauses apart.
         """
         request = Request(
             headers=headers or {},
@@ -77,10 +74,10 @@ class Client:
             keeps_redirect=follow == 0,
             raise_for_status=raise_for_status,
             account=account,
-            spacing_seconds=pace.DEFAULT_SPACING if spacing_seconds is None else spacing_seconds,
+            spacing_seconds=rate_limit.DEFAULT_SPACING if spacing_seconds is None else spacing_seconds,
             wait_seconds=wait_seconds,
         )
-        return self._trip(request, url, IDLE_CONNECTIONS)
+        return self._fetch(request, url, IDLE_CONNECTIONS)
 
     def send(
         self,
@@ -99,9 +96,9 @@ class Client:
         spacing_seconds: float = 0.0,
         wait_seconds: float = 10.0,
     ) -> Answer:
-        """Deliver a body. Redirects are not followed; of the answer the first 4 kB are kept.
+        """Send a body. Redirects are not followed; the first 4 kB of the response are kept.
 
-        With `max_bytes` the whole answer is read, and one that is longer raises TooLarge. `own_url` is refused.
+        With `max_bytes` the whole response is read, and a longer one raises TooLarge. `own_url` is refused.
         """
         request = Request(
             method=method.upper(),
@@ -119,22 +116,21 @@ class Client:
             wait_seconds=wait_seconds,
         )
         # No idle connections: a delivery must not fail because a kept connection just died.
-        return self._trip(request, url, 0, own_url=own_url)
+        return self._fetch(request, url, 0, own_url=own_url)
 
-    def _trip(self, request: Request, url: str, idle: int, *, own_url: str | None = None) -> Answer:
+    def _fetch(self, request: Request, url: str, idle: int, *, own_url: str | None = None) -> Answer:
         try:
-            place = check_url(url, own_url=own_url)
+            target = check_url(url, own_url=own_url)
         except Refused as error:
             log.info("%s refused: %s", request.method, error.code)
             raise
-        return Trip(self._transport(idle), request, place, is_paced=self._is_paced).go()
+        return Fetch(self._transport(idle), request, target, is_paced=self._is_paced).run()
 
     def _transport(self, idle: int) -> Transport:
         transport = self._transports.get(idle)
         if transport is None:
-            # Imported late: the library behind it takes a quarter of a second to load.
-            from watchbook.base.web.guard import system_resolver
-            from watchbook.base.web.transport import Transport
+            # Imported late: httpcore takes a quarter of a second to load.
+            from watchbook.base.web.transport import Transport, system_resolver
 
             with self._lock:
                 transport = self._transports.get(idle) or Transport(
@@ -143,8 +139,8 @@ class Client:
                 self._transports[idle] = transport
         return transport
 
-    def forget(self) -> None:
-        """Begin anew without touching what another process is using; its locks may be held for ever, too."""
+    def reset(self) -> None:
+        """Drop all connections without closing them: after a fork they belong to the parent, locked or not."""
         self._lock = threading.Lock()
         self._transports = {}
 
@@ -157,5 +153,5 @@ class Client:
 _shared = Client()
 get = _shared.get
 send = _shared.send
-os.register_at_fork(after_in_child=_shared.forget)
+os.register_at_fork(after_in_child=_shared.reset)
 atexit.register(_shared.close)

@@ -1,21 +1,22 @@
-"""What can go wrong between a URL and its answer, and what to do about it.
+"""Errors of a request, each with its remedy.
 
     WebError
-    |-- Refused            the address or request is not allowed; nothing was dialled. Change the address.
-    |-- Busy               the host is being asked by someone else, or asked us to pause. Try again after the pause.
-    |-- Unreachable        no name, no connection, broken TLS, cut line. Temporary: try later.
-    |-- TimedOut           the host answered too slowly. Temporary: try later.
+    |-- Refused            the address or request is not allowed; no connection was opened. Change the address.
+    |-- Busy               another process holds the host, or the host asked for a pause. Retry after the pause.
+    |-- Unreachable        no name, no connection, broken TLS, lost connection. Temporary: retry later.
+    |-- TimedOut           the host responded too slowly. Temporary: retry later.
     |-- Throttled          429: too many requests. Wait `retry_after_seconds`.
-    |-- Blocked            401, 402, 403, 451 and other 4xx: the host does not want to. Other credentials or headers.
-    |-- Gone               404, 410: not there. Says nothing about anything else on the host.
-    |-- ServerTrouble      5xx, 408, 425: the host is ill. Temporary: back off.
-    |-- TooLarge           more bytes than allowed. Raise the cap or leave it.
-    |-- BadAnswer          garbled HTTP, wrong length, broken compression, an answer nobody asked for. Try later.
+    |-- Blocked            401, 402, 403, 451 and other 4xx: the host refuses. Use other credentials or headers.
+    |-- Gone               404, 410: the page does not exist. Implies nothing about other pages of the host.
+    |-- ServerTrouble      5xx, 408, 425: an error of the host. Temporary: back off.
+    |-- TooLarge           more bytes than allowed. Raise the limit or skip the page.
+    |-- BadAnswer          garbled HTTP, wrong length, broken compression, an unexpected status. Retry later.
+    |-- BudgetExceeded     the piece of work has used its requests (`counted(most=…)`); nothing was sent.
     |-- TooManyRedirects   a loop or a chain without end. Enter the final address.
-    `-- LayoutChanged      raised by parsers: the page is not what it was. Look at the page, mend the parser.
+    `-- LayoutChanged      raised by parsers: the page has another layout. Inspect the page, correct the parser.
 
-`code` is a stable word, `message` a sentence for people (English source text; show it through gettext), `detail` is
-for the log only. Closed, filtered and nameless hosts read the same, so that nobody can scan ports through us.
+`code` is a stable word, `message` a sentence for users (English source text; show it through gettext), `detail` is
+for the log only. Closed, filtered and unknown hosts give the same message, so that no user can scan ports.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from watchbook.base.web.answer import Answer
+    from watchbook.base.web.response import Answer
 
 
 def gettext_noop(text: str) -> str:
-    """Marks a sentence for translation; parsers raise these errors where no Django is loaded."""
+    """Mark a sentence for translation. Not Django's function: parsers raise these errors without Django."""
     return text
 
 
@@ -75,7 +76,7 @@ class Unreachable(WebError):
     code = "unreachable"
     message = gettext_noop("The site could not be reached.")
     is_temporary = True
-    is_stale = False  # a kept connection had died unnoticed; asking again makes a new one
+    is_stale = False  # a kept connection was dead already; a second attempt opens a new one
 
 
 class TimedOut(WebError):
@@ -120,6 +121,11 @@ class BadAnswer(WebError):
 class TooManyRedirects(WebError):
     code = "too_many_redirects"
     message = gettext_noop("The address leads from one redirect to the next without end.")
+
+
+class BudgetExceeded(WebError):
+    code = "budget_exceeded"
+    message = gettext_noop("The request limit of this step is used up.")
 
 
 class LayoutChanged(WebError):

@@ -1,4 +1,4 @@
-"""The table through which all processes are polite together."""
+"""The table through which all processes share one rate limit per host."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class HostPace(models.Model):
-    """When a host may be asked again, and who is asking it now.
+    """When the next request to a host is allowed, and which process holds the host now.
 
-    The row with an empty account paces the host; rows with an account only hold that account's pauses. Times are
-    milliseconds of real time since 1970: a held clock would never come to the end of a wait.
+    The row with an empty account limits the host; rows with an account only hold that account's pauses. Times are
+    milliseconds of real time since 1970: with a fixed test clock a wait would never end.
     """
 
     host = models.CharField(max_length=262)

@@ -1,4 +1,4 @@
-"""What an operator may set about fetching."""
+"""Options for fetching."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from watchbook.base.env import Option, text, words
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-# The readers remember their answers: options are read at every request, and the environment hardly ever changes.
+# Cached: options are read at every request, and the environment rarely changes.
 @lru_cache(maxsize=16)
 def read_pairs(raw: str) -> frozenset[tuple[str, int]]:
     return frozenset(_pair(word) for word in words(raw))
@@ -47,11 +47,11 @@ def read_ports(raw: str) -> frozenset[int]:
 
 USER_AGENT = Option(
     "WATCHBOOK_USER_AGENT", text, default=f"Watchbook/{__version__} (self-hosted page watcher)",
-    help="How the fetcher names itself to sites.",
+    help="The User-Agent header of requests to sites.",
 )  # fmt: skip
 TRUSTED_HOSTS: Option[frozenset[tuple[str, int]]] = Option(
     "WATCHBOOK_TRUSTED_HOSTS", read_pairs, default=frozenset(),
-    help="host:port pairs, comma-separated, that may be fetched although they are private or use an odd port.",
+    help="host:port pairs, comma-separated, that may be fetched although they are private or use another port.",
 )  # fmt: skip
 TRUSTED_NETWORKS: Option[tuple[Network, ...]] = Option(
     "WATCHBOOK_TRUSTED_NETWORKS", read_networks, default=(),
@@ -67,9 +67,9 @@ CA_FILE = Option(
 )  # fmt: skip
 PACE = Option(
     "WATCHBOOK_PACE", text, default="on", choices=("on", "off"),
-    help="off: no politeness delay for trusted hosts. Pauses that the other side asked for still hold.",
+    help="off: no delay between requests to trusted hosts. Pauses that a site asks for still apply.",
 )  # fmt: skip
 REDIS_URL = Option(
     "REDIS_URL", text, default="", secret=True,
-    help="Shared cache and shared pace. Empty: the database does both.",
+    help="Shared cache and shared rate limits. Empty: the database holds both.",
 )  # fmt: skip

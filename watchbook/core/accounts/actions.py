@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -12,22 +14,18 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts import audit, tokens
-from watchbook.core.accounts.addresses import normalise
-from watchbook.core.accounts.models import User
+from watchbook.core.accounts.models import User, normalise_email
 
 LONGEST_PASSWORD = 1024
 # allauth's own column is one character shorter than the seed's.
 LONGEST_EMAIL = 254
 
 
-class CannotDo(Exception):
-    """An account action that is refused; the message says why."""
-
-
 def clean_email(email: str) -> str:
     """The form in which an address is kept. Checked again after normalising: NFKC can make an @ out of another sign."""
-    email = normalise(email)
+    email = normalise_email(email)
     validate_email(email)
     if len(email) > LONGEST_EMAIL:
         raise ValidationError(_("The address is too long: at most %(n)s characters.") % {"n": LONGEST_EMAIL})
@@ -53,7 +51,9 @@ def add(email: str, password: str | None, *, operator: bool = False, verified: b
             user = User.objects.create_user(email, password, is_staff=operator, is_verified=verified)
             audit.record("account.added", actor=actor, subject=email, operator=operator)
     except IntegrityError:
-        raise CannotDo(_("There is already an account %(email)s.") % {"email": email}) from None
+        raise InvalidInput(
+            "email", _("There is already an account %(email)s.") % {"email": email}, "exists", is_conflict=True
+        ) from None
     return user
 
 
@@ -102,13 +102,45 @@ def set_active(user: User, *, active: bool, actor: Any, request: HttpRequest | N
         audit.record(event, actor=actor, subject=user.email, request=request)
 
 
-def delete(user: User, *, request: HttpRequest | None = None) -> None:
-    """The account and everything that belongs to it alone."""
+def check_can_leave(user: User) -> None:
+    """Raise InvalidInput for the only operator."""
+    _need_another_operator(_held(user))
+
+
+def delete(user: User, *, actor: Any = None, request: HttpRequest | None = None, **details: Any) -> None:
+    """Delete the row of the account, and with it everything that belongs to it alone."""
     with transaction.atomic():
         user = _held(user)
         _need_another_operator(user)
-        audit.record("account.deleted", actor=user, subject=user.email, request=request)
+        audit.record("account.deleted", actor=actor or user, subject=user.email, request=request, **details)
         user.delete()
+
+
+def confirm_email(user: User, *, actor: Any, request: HttpRequest | None = None) -> None:
+    """An operator vouches for the address, where no mail can."""
+    with transaction.atomic():
+        EmailAddress.objects.filter(user_id=user.pk, email=user.email).update(verified=True)
+        sync_verified(user)
+        audit.record("account.verified", actor=actor, subject=user.email, request=request)
+
+
+def sign_out_everywhere(user: User, *, actor: Any, request: HttpRequest | None = None) -> None:
+    """End every session of the account. The password stays; the salt of its sessions changes."""
+    with transaction.atomic():
+        user = _held(user)
+        user.session_salt = secrets.token_hex(8)
+        user.save(update_fields=["session_salt"])
+        audit.record("sessions.ended", actor=actor, subject=user.email, request=request)
+
+
+def reset_second_factor(user: User, *, actor: Any, request: HttpRequest | None = None) -> int:
+    """Remove the second factors of an account whose owner lost them; return how many there were."""
+    with transaction.atomic():
+        rows = Authenticator.objects.filter(user_id=user.pk)
+        count: int = rows.count()
+        rows.delete()
+        audit.record("mfa.reset", actor=actor, subject=user.email, request=request, removed=count)
+    return count
 
 
 def sync_verified(user: User) -> None:
@@ -127,4 +159,4 @@ def _held(user: User) -> User:
 
 def _need_another_operator(user: User) -> None:
     if user.is_staff and not User.objects.filter(is_staff=True, is_active=True).exclude(pk=user.pk).exists():
-        raise CannotDo(_("This is the only operator. Make somebody else an operator first."))
+        raise InvalidInput("", _("This is the only operator. Make another user an operator first."))

@@ -6,6 +6,6 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        from watchbook.core.accounts import signals  # receivers need the models to be loaded
+        from watchbook.core.accounts import adapter  # receivers need the models to be loaded
 
-        signals.connect()
+        adapter.connect()

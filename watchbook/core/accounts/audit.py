@@ -13,27 +13,36 @@ from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.base.text import cut
 from watchbook.core import registry
-from watchbook.core.accounts.addresses import LONGEST
-from watchbook.core.accounts.models import AuditEvent
+from watchbook.core.accounts.models import LONGEST_EMAIL, AuditEvent
 
 # What people read; an event that is not named here shows its own name.
 OWN_TITLES: dict[str, str | Promise] = {
     "account.signed_up": _("Signed up"),
-    "account.added": _("Account added"),
+    "account.added": _("Account created"),
     "account.deleted": _("Account deleted"),
     "account.verified": _("E-mail verified"),
     "account.role": _("Role changed"),
     "account.enabled": _("Account enabled"),
+    "backup.made": _("Backup created"),
     "account.disabled": _("Account disabled"),
     "channel.added": _("Channel added"),
     "channel.changed": _("Channel changed"),
     "channel.removed": _("Channel removed"),
-    "channel.resubscribed": _("Receiver subscribed again"),
-    "channel.secret_rotated": _("New signing secret made"),
-    "channel.unsubscribed": _("Receiver unsubscribed"),
-    "delivery.replayed": _("Notice sent again"),
+    "channel.resubscribed": _("Recipient subscribed again"),
+    "channel.secret_rotated": _("Signing secret rotated"),
+    "channel.unsubscribed": _("Recipient unsubscribed"),
+    "delivery.replayed": _("Notification resent"),
     "email.changed": _("E-mail changed"),
     "export.made": _("Data exported"),
+    "group.added": _("Group created"),
+    "group.changed": _("Group renamed"),
+    "group.member": _("Group members changed"),
+    "group.removed": _("Group deleted"),
+    "group.role": _("Group role changed"),
+    "invitation.accepted": _("Invitation accepted"),
+    "invitation.made": _("Invitation created"),
+    "invitation.renewed": _("Invitation renewed"),
+    "invitation.revoked": _("Invitation revoked"),
     "job.paused": _("Schedule paused"),
     "job.resumed": _("Schedule resumed"),
     "job.started": _("Job started"),
@@ -41,21 +50,30 @@ OWN_TITLES: dict[str, str | Promise] = {
     "login.failed": _("Sign-in failed"),
     "login.ok": _("Signed in"),
     "logout": _("Signed out"),
-    "mfa.codes": _("Recovery codes made"),
-    "mfa.failed": _("Second step failed"),
-    "mfa.off": _("Second step switched off"),
-    "mfa.on": _("Second step switched on"),
+    "mfa.codes": _("Recovery codes created"),
+    "mfa.failed": _("Two-factor authentication failed"),
+    "mfa.off": _("Two-factor authentication disabled"),
+    "mfa.on": _("Two-factor authentication enabled"),
+    "mfa.reset": _("Two-factor authentication reset"),
+    "passkey.added": _("Passkey added"),
+    "passkey.removed": _("Passkey removed"),
+    "passkey.renamed": _("Passkey renamed"),
     "password.changed": _("Password changed"),
     "password.reset": _("Password reset"),
+    "settings.changed": _("Settings changed"),
+    "sso.connected": _("Connected with single sign-on"),
+    "sso.failed": _("Single sign-on failed"),
+    "sso.role_kept": _("Last operator kept at single sign-on"),
     "sessions.ended": _("Other sessions ended"),
-    "token.made": _("Token made"),
+    "token.made": _("Token created"),
     "token.revoked": _("Token revoked"),
 }
 
 # What somebody looks through who wonders whether another person uses the account. Feeds have tokens, too.
 SAFETY = (
     "account.signed_up", "account.verified", "email.changed", "login.ok", "logout", "mfa.codes", "mfa.failed",
-    "mfa.off", "mfa.on", "password.changed", "password.reset", "sessions.ended", "token.made", "token.revoked",
+    "mfa.off", "mfa.on", "passkey.added", "passkey.removed", "passkey.renamed", "password.changed", "password.reset",
+    "sessions.ended", "sso.connected", "token.made", "token.revoked",
 )  # fmt: skip
 
 
@@ -76,11 +94,11 @@ def record(
         happened_at=clock.now(),
         event=event,
         actor_id=actor.pk if is_known else None,
-        actor_email=cut(str(actor.email), LONGEST) if is_known else "",
+        actor_email=cut(str(actor.email), LONGEST_EMAIL) if is_known else "",
         subject=cut(subject, 255),
         address=cut(request.META.get("REMOTE_ADDR", ""), 45) if request else "",
         user_agent=cut(request.META.get("HTTP_USER_AGENT", ""), 200) if request else "",
-        request_id=request_id.current()[:128],
+        request_id=request_id()[:128],
         details={name: _plain(value) for name, value in details.items()},
     )
 

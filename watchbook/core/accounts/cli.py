@@ -12,28 +12,28 @@ from watchbook.core.accounts.models import User
 
 @click.group()
 def users() -> None:
-    """People who can sign in."""
+    """Manage user accounts."""
 
 
 @users.command("add")
 @click.argument("email")
-@click.option("--operator", is_flag=True, help="May operate this installation.")
-@click.option("--verified", is_flag=True, help="The address needs no confirmation by mail.")
+@click.option("--operator", is_flag=True, help="Make the user an operator of this server.")
+@click.option("--verified", is_flag=True, help="Mark the e-mail address as confirmed.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from the first line of standard input.")
 @with_json
 def add_user(email: str, operator: bool, verified: bool, password_stdin: bool, as_json: bool) -> None:
-    """Make an account. Without a password it is set by the reset link of the sign-in page."""
+    """Create an account. Without a password, the user sets one with the reset link of the sign-in page."""
     with failing_as(as_json):
         password = _password(password_stdin, as_json)
         user = _add(email, password, operator=operator, verified=verified)
-        answer({"id": str(user.pk), "email": user.email}, [f"{user.email} has an account."], as_json=as_json)
+        answer({"id": str(user.pk), "email": user.email}, [f"{user.email} now has an account."], as_json=as_json)
 
 
 def _password(from_stdin: bool, as_json: bool) -> str | None:
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
         if not password:
-            raise Failure("There was no password on standard input.", code="no_password")
+            raise Failure("Standard input contains no password.", code="no_password")
         return password
     if as_json or not sys.stdin.isatty():
         return None
@@ -50,14 +50,12 @@ def _add(email: str, password: str | None, *, operator: bool, verified: bool) ->
         return actions.add(email, password, operator=operator, verified=verified)
     except ValidationError as error:
         raise Failure(" ".join(error.messages), code="invalid") from None
-    except actions.CannotDo as refusal:
-        raise Failure(str(refusal), code="exists") from None
 
 
 @users.command("list")
 @with_json
 def list_users(as_json: bool) -> None:
-    """Everybody with an account."""
+    """List all accounts."""
     people = list(User.objects.order_by("email"))
     data = [
         {
@@ -78,34 +76,31 @@ def list_users(as_json: bool) -> None:
 
 @click.group()
 def tokens() -> None:
-    """Keys for programs that use the API."""
+    """Manage API tokens."""
 
 
 @tokens.command("add")
 @click.argument("email")
 @click.option(
-    "--scope", "scopes", multiple=True, help="May be given more than once. Without it: all that the person may do."
+    "--scope", "scopes", multiple=True, help="Can be given more than once. Default: all scopes that the user may have."
 )
-@click.option("--days", type=int, default=365, show_default=True, help="How long it lives.")
-@click.option("--name", default="", help="What carries it.")
+@click.option("--days", type=int, default=365, show_default=True, help="Days until the token expires.")
+@click.option("--name", default="", help="Where the token is used.")
 @with_json
 def add_token(email: str, scopes: tuple[str, ...], days: int, name: str, as_json: bool) -> None:
-    """Make a token and print it, this one time."""
+    """Create a token and print it. Watchbook cannot show it again."""
     from watchbook.core.accounts import tokens as making
-    from watchbook.core.accounts.addresses import normalise
+    from watchbook.core.accounts.models import normalise_email
 
-    if unknown := set(scopes) - set(making.SCOPES):
+    if unknown := set(scopes) - set(making.scopes()):
         raise click.UsageError(
-            f"There is no scope {', '.join(sorted(unknown))}. Scopes are {', '.join(making.SCOPES)}."
+            f"There is no scope {', '.join(sorted(unknown))}. Scopes are {', '.join(making.scopes())}."
         )
     with failing_as(as_json):
-        person = User.objects.filter(email=normalise(email), is_active=True).first()
+        person = User.objects.filter(email=normalise_email(email), is_active=True).first()
         if person is None:
             raise Failure(f"There is no account {email}.", code="not_found")
-        try:
-            token, plain = making.make(person, scopes or making.scopes_for(person), days, name=name)
-        except making.CannotMake as refusal:
-            raise Failure(str(refusal), code="invalid") from None
+        token, plain = making.make(person, scopes or making.scopes_for(person), days, name=name)
         data = {
             "token": plain,
             "scopes": token.scopes,

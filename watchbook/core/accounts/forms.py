@@ -7,6 +7,7 @@ from zoneinfo import available_timezones
 
 from allauth.account import forms as entrance
 from allauth.account.models import EmailAddress
+from allauth.mfa.webauthn.forms import EditWebAuthnForm
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -14,9 +15,8 @@ from django.db import IntegrityError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from watchbook.core.accounts import actions, first_user, limits, tokens
-from watchbook.core.accounts.addresses import normalise
-from watchbook.core.accounts.models import Theme, User
+from watchbook.core.accounts import access, actions, tokens
+from watchbook.core.accounts.models import Theme, User, normalise_email
 
 CODE_TRIES_PER_HOUR = 20
 
@@ -30,7 +30,7 @@ def _dress(form: forms.Form, labels: dict[str, Any]) -> None:
         if name in {"password", "oldpassword"}:
             field.help_text = ""
         if name == "password1":
-            field.help_text = _("At least 10 characters. Length counts more than odd signs.")
+            field.help_text = _("At least 10 characters. A long password is stronger than special characters.")
 
 
 class LoginForm(entrance.LoginForm):
@@ -40,14 +40,16 @@ class LoginForm(entrance.LoginForm):
         self.fields["login"].widget.attrs["autocomplete"] = "username"
 
     def clean_login(self) -> str:
-        return normalise(self.cleaned_data["login"])
+        return normalise_email(self.cleaned_data["login"])
 
 
 class SignupForm(entrance.SignupForm):
     account_already_exists: bool
     setup_code = forms.CharField(
-        label=_("Set-up code"),
-        help_text=_("Watchbook prints it when it starts. It is also in the file keys/setup_code of the data folder."),
+        label=_("Setup code"),
+        help_text=_(
+            "Watchbook prints the setup code at start. The file keys/setup_code in the data folder contains it, too."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         max_length=200,
     )
@@ -55,18 +57,18 @@ class SignupForm(entrance.SignupForm):
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         self.request = request
         super().__init__(*args, **kwargs)
-        self.is_first = first_user.is_awaited()
-        if not self.is_first or first_user.comes_from_this_machine(request):
+        self.is_first = access.has_no_users()
+        if not self.is_first or access.comes_from_this_machine(request):
             del self.fields["setup_code"]
         _dress(self, {"email": _("E-mail"), "password1": _("Password"), "password2": _("Password again")})
 
     def clean_setup_code(self) -> str:
         address = self.request.META.get("REMOTE_ADDR", "")
-        if not limits.allow("setup_code", address, most=CODE_TRIES_PER_HOUR, seconds=3600):
-            raise ValidationError(_("Too many tries. Wait an hour."))
+        if not access.allow_use("setup_code", address, most=CODE_TRIES_PER_HOUR, seconds=3600):
+            raise ValidationError(_("Too many attempts. Try again in an hour."))
         given = str(self.cleaned_data["setup_code"])
-        if not first_user.is_setup_code(given):
-            raise ValidationError(_("This is not the set-up code."))
+        if not access.is_setup_code(given):
+            raise ValidationError(_("The setup code is wrong."))
         return given
 
     def try_save(self, request: HttpRequest) -> Any:
@@ -84,7 +86,7 @@ class SignupForm(entrance.SignupForm):
         user: User = super().save(request)
         if self.is_first and user.is_verified:
             EmailAddress.objects.filter(user_id=user.pk, email=user.email).update(verified=True)
-            first_user.spend_setup_code()
+            access.spend_setup_code()
         return user
 
 
@@ -96,7 +98,7 @@ class ResetPasswordForm(entrance.ResetPasswordForm):
     def clean_email(self) -> str:
         # The mail goes to the form of the address that was looked up, never to another spelling of it.
         super().clean_email()
-        return normalise(self.cleaned_data["email"])
+        return normalise_email(self.cleaned_data["email"])
 
 
 class ResetPasswordKeyForm(entrance.ResetPasswordKeyForm):
@@ -111,8 +113,8 @@ class ResetPasswordKeyForm(entrance.ResetPasswordKeyForm):
 
 class ChangePasswordForm(entrance.ChangePasswordForm):
     keep_tokens = forms.BooleanField(
-        label=_("Keep my API and feed tokens"),
-        help_text=_("Leave it off when somebody may know the old password."),
+        label=_("Keep my API tokens and feeds"),
+        help_text=_("Do not select this if the old password may be known to others."),
         required=False,
     )
 
@@ -139,17 +141,23 @@ class AddEmailForm(entrance.AddEmailForm):
 
 
 def _zones() -> list[tuple[str, Any]]:
-    return [("", _("As the installation")), *((zone, zone) for zone in sorted(available_timezones()))]
+    return [("", _("Server default")), *((zone, zone) for zone in sorted(available_timezones()))]
 
 
 def _languages() -> list[tuple[str, Any]]:
-    return [("", _("As the browser asks")), *settings.LANGUAGES]
+    return [("", _("Browser default")), *settings.LANGUAGES]
+
+
+class RenamePasskeyForm(EditWebAuthnForm):
+    """allauth's own form sets no limit."""
+
+    name = forms.CharField(label=_("Name"), max_length=100)
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
     language = forms.ChoiceField(label=_("Language"), choices=_languages, required=False)
     time_zone = forms.ChoiceField(
-        label=_("Time zone"), choices=_zones, required=False, help_text=_("Times on every page are shown in it.")
+        label=_("Time zone"), choices=_zones, required=False, help_text=_("All pages show times in this zone.")
     )
     theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, required=False)
 
@@ -160,26 +168,20 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("Name"), max_length=100, help_text=_("What carries it, for example: n8n on the office server.")
+        label=_("Name"), max_length=100, help_text=_("Where you will use it, for example: n8n on the office server.")
     )
-    scopes = forms.MultipleChoiceField(label=_("It may"), widget=forms.CheckboxSelectMultiple)
+    scopes = forms.MultipleChoiceField(label=_("Scopes"), widget=forms.CheckboxSelectMultiple)
     days = forms.TypedChoiceField(
-        label=_("It ends after"),
+        label=_("Expires after"),
         coerce=int,
         initial=365,
         choices=[(30, _("30 days")), (90, _("90 days")), (365, _("1 year")), (tokens.MOST_DAYS, _("10 years"))],
     )
 
-    SCOPE_TITLES = {
-        "read": _("read: see what you can see"),
-        "write": _("write: change what you can change"),
-        "notes": _("notes: search and collect notes"),
-        "staff": _("staff: operate this installation"),
-    }
-
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(scope, self.SCOPE_TITLES[scope]) for scope in tokens.scopes_for(user)]
+        titles = tokens.scopes()
+        choices = [(scope, titles[scope]) for scope in tokens.scopes_for(user)]
         self.fields["scopes"].choices = choices  # type: ignore[attr-defined]
 
 

@@ -1,7 +1,8 @@
-"""Users as the seed has them, API and feed tokens, and the log of security events that only grows."""
+"""Users, API and feed tokens, and the audit log, which rows are only added to."""
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import datetime
 from typing import Any, ClassVar, NoReturn
 from uuid import uuid4
@@ -11,7 +12,14 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base import clock
-from watchbook.core.accounts.addresses import LONGEST, normalise
+from watchbook.core.accounts.sessions import session_auth_hash
+
+LONGEST_EMAIL = 255
+
+
+def normalise_email(email: str) -> str:
+    """Return the one form of an address that is stored and compared, so that two spellings are one account."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", email).strip().lower())
 
 
 class UserManager(BaseUserManager["User"]):
@@ -19,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
         """A verified account can sign in at once; any other gets a link to confirm its address when it tries to."""
         from allauth.account.models import EmailAddress  # allauth's models need this one to be loaded
 
-        user = self.model(email=normalise(email), **fields)
+        user = self.model(email=normalise_email(email), **fields)
         user.set_password(password)
         with transaction.atomic(using=self._db):
             user.save(using=self._db)
@@ -31,11 +39,11 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, **{"is_staff": True, "is_verified": True, **fields})
 
     def get_by_natural_key(self, username: str | None) -> User:
-        return self.get(email=normalise(username or ""))
+        return self.get(email=normalise_email(username or ""))
 
 
 class Theme(models.TextChoices):
-    SYSTEM = "", _("As the system")
+    SYSTEM = "", _("System default")
     LIGHT = "light", _("Light")
     DARK = "dark", _("Dark")
 
@@ -44,11 +52,11 @@ class User(AbstractBaseUser):
     """Somebody who signs in with an e-mail address. `is_staff` makes an operator."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False, db_comment="主键")
-    email = models.EmailField(max_length=LONGEST, unique=True, db_comment="邮箱地址，用于登录")
+    email = models.EmailField(max_length=LONGEST_EMAIL, unique=True, db_comment="邮箱地址，用于登录")
     password = models.CharField(max_length=255, db_column="password_hash", db_comment="bcrypt 哈希后的密码")
-    is_active = models.BooleanField(default=True, db_comment="账号是否激活")
-    is_verified = models.BooleanField(default=False, db_comment="邮箱是否已验证")
-    has_completed_onboarding = models.BooleanField(default=False, db_comment="是否完成新手引导")
+    is_active = models.BooleanField(default=True, db_default=True, db_comment="账号是否激活")
+    is_verified = models.BooleanField(default=False, db_default=False, db_comment="邮箱是否已验证")
+    has_completed_onboarding = models.BooleanField(default=False, db_default=False, db_comment="是否完成新手引导")
     created_at = models.DateTimeField(default=clock.now, editable=False, db_comment="注册时间")
     updated_at = models.DateTimeField(default=clock.now, editable=False, db_comment="最后更新时间")
     last_login = models.DateTimeField(null=True, blank=True, db_column="last_login_at", db_comment="最后登录时间")
@@ -56,6 +64,8 @@ class User(AbstractBaseUser):
     # Empty: as the browser asks. A zone that is empty is the installation's.
     language = models.CharField(max_length=10, blank=True, default="", db_comment="界面语言")
     time_zone = models.CharField(max_length=64, blank=True, default="", db_comment="显示时区")
+    # Part of what a session is bound to: a new value ends all of them.
+    session_salt = models.CharField(max_length=16, blank=True, default="", db_comment="会话盐值")
     theme = models.CharField(max_length=5, blank=True, default="", choices=Theme.choices, db_comment="界面主题")
 
     objects: ClassVar[UserManager] = UserManager()
@@ -73,12 +83,15 @@ class User(AbstractBaseUser):
         return self.email
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.email = normalise(self.email)
+        self.email = normalise_email(self.email)
         self.updated_at = clock.now()
         fields = kwargs.get("update_fields")
         if fields is not None:
             kwargs["update_fields"] = {*fields, "updated_at"}
         super().save(*args, **kwargs)
+
+    # What a session is bound to: the password and the salt.
+    _get_session_auth_hash = session_auth_hash
 
     @property
     def last_login_at(self) -> datetime | None:
@@ -145,7 +158,7 @@ class AuditEvent(models.Model):
     happened_at = models.DateTimeField(editable=False)
     event = models.CharField(max_length=60)
     actor_id = models.UUIDField(null=True, default=None)
-    actor_email = models.CharField(max_length=LONGEST, blank=True, default="")
+    actor_email = models.CharField(max_length=LONGEST_EMAIL, blank=True, default="")
     subject = models.CharField(max_length=255, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
     user_agent = models.CharField(max_length=200, blank=True, default="")

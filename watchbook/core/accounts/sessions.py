@@ -10,10 +10,12 @@ import hashlib
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.sessions.backends import db
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from watchbook.base.crypto import CannotOpen, KeyRing, Seal
+from watchbook.base.crypto import Cipher, DecryptionError, KeyRing
 
 # The column's length; 160 bits of a digest of a random key.
 ROW_NAME = 40
@@ -21,6 +23,12 @@ ROW_NAME = 40
 
 def row_name(session_key: str) -> str:
     return hashlib.sha256(session_key.encode("utf-8", "replace")).hexdigest()[:ROW_NAME]
+
+
+def session_auth_hash(user: Any, secret: str | None = None) -> str:
+    """Return what a session of this user holds. Another password or salt ends the session."""
+    bound: str = AbstractBaseUser._get_session_auth_hash(user, secret=secret)  # type: ignore[attr-defined]
+    return salted_hmac(user.session_salt, bound, algorithm="sha256").hexdigest() if user.session_salt else bound
 
 
 class SessionStore(db.SessionStore):
@@ -45,19 +53,19 @@ class SessionStore(db.SessionStore):
             super().delete(row_name(key))
 
     def encode(self, session_dict: dict[str, Any]) -> str:
-        return _seal().close(super().encode(session_dict), bound_to=self._bound_to())
+        return _cipher().encrypt(super().encode(session_dict), bound_to=self._bound_to())
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
         """Of another key, moved to another row, or damaged: nobody is signed in."""
         try:
-            return super().decode(_seal().open(str(session_data), bound_to=self._bound_to()))
-        except CannotOpen:
+            return super().decode(_cipher().decrypt(str(session_data), bound_to=self._bound_to()))
+        except DecryptionError:
             return {}
 
     def _bound_to(self) -> str:
         return f"session:{row_name(self.session_key or '')}"
 
 
-def _seal() -> Seal:
-    # Not `open_sealed`: what that opens is remembered in order to be masked, and there are too many sessions for it.
-    return Seal(KeyRing(settings.SECRETS_KEYS))
+def _cipher() -> Cipher:
+    # Not `decrypt`: what that opens is remembered in order to be masked, and there are too many sessions for it.
+    return Cipher(KeyRing(settings.SECRETS_KEYS))

@@ -13,13 +13,16 @@ from typing import Any
 
 from django.db import models, transaction
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from watchbook.base import clock
+from watchbook.base.invalid import InvalidInput
 from watchbook.base.text import cut
+from watchbook.core import registry
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import ApiToken, Purpose, User
 
-SCOPES = ("read", "write", "notes", "staff")
 DAYS = 365
 MOST_DAYS = 3650
 USE_IS_WRITTEN_EVERY = timedelta(minutes=1)
@@ -28,19 +31,43 @@ _SHAPE = re.compile(r"wb_([a-z0-9]{8})[A-Za-z0-9_-]{43}\Z")
 _ID_CHARACTERS = string.ascii_lowercase + string.digits
 
 
-class CannotMake(ValueError):
-    """The token that was asked for cannot be given: unknown scope, a scope its owner lacks, or a silly lifetime."""
+def scopes() -> dict[str, str | Promise]:
+    """Return every scope with its title: the shared ones and those that systems declare."""
+    declared = {scope.name: scope.title for source in registry.sources() for scope in source.token_scopes}
+    return {
+        "read": _("Read data (read)"),
+        "write": _("Change data (write)"),
+        **declared,
+        "staff": _("Administration (staff)"),
+    }
+
+
+def permissions() -> dict[str, registry.TokenScope]:
+    """Return the scopes that an operator gives to single members."""
+    declared = [scope for source in registry.sources() for scope in source.token_scopes]
+    return {scope.name: scope for scope in declared if scope.holders and scope.set_allowed}
 
 
 def scopes_for(user: User) -> tuple[str, ...]:
-    """What a token of this person may hold at most."""
-    return tuple(scope for scope in SCOPES if scope != "staff" or user.is_staff)
+    """Return the scopes that a token of this user may have."""
+    declared = {scope.name: scope.allowed for source in registry.sources() for scope in source.token_scopes}
+    refused = {name for name, allowed in declared.items() if allowed and not registry.load(allowed)(user)}
+    return tuple(scope for scope in scopes() if scope not in refused and (scope != "staff" or user.is_staff))
+
+
+def may_use(token: ApiToken, *wanted: str) -> bool:
+    """Whether the token has these scopes and its user still may use them."""
+    return token.allows(*wanted) and all(scope in {"read", "write"} or _may_have(token.user, scope) for scope in wanted)
+
+
+def _may_have(user: User, scope: str) -> bool:
+    return scope in scopes_for(user)
 
 
 @transaction.atomic
 def make(
     user: User,
-    scopes: Iterable[str],
+    wanted: Iterable[str],
     days: int | None = DAYS,
     *,
     name: str = "",
@@ -49,9 +76,9 @@ def make(
     request: HttpRequest | None = None,
 ) -> tuple[ApiToken, str]:
     """A new token and its plain text, which nobody can read again. `days` None: it does not expire."""
-    wanted = sorted(set(scopes))
-    _check(user, wanted, days)
-    prefix = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
+    chosen = sorted(set(wanted))
+    _check(user, chosen, days)
+    prefix = "".join(secrets.choice(_ID_CHARACTERS) for _place in range(8))
     plain = f"wb_{prefix}{secrets.token_urlsafe(32)}"
     now = clock.now()
     token = ApiToken.objects.create(
@@ -60,7 +87,7 @@ def make(
         purpose=purpose,
         prefix=prefix,
         digest=_digest(plain),
-        scopes=wanted,
+        scopes=chosen,
         created_at=now,
         expires_at=now + timedelta(days=days) if days else None,
     )
@@ -70,22 +97,25 @@ def make(
         subject=str(token),
         request=request,
         owner=user.email,
-        scopes=wanted,
+        scopes=chosen,
         purpose=purpose,
     )
     return token, plain
 
 
-def _check(user: User, scopes: list[str], days: int | None) -> None:
-    unknown = [scope for scope in scopes if scope not in SCOPES]
+def _check(user: User, wanted: list[str], days: int | None) -> None:
+    unknown = [scope for scope in wanted if scope not in scopes()]
     if unknown:
-        raise CannotMake(f"There is no scope {', '.join(unknown)}. Scopes are {', '.join(SCOPES)}.")
-    if not scopes:
-        raise CannotMake("A token needs at least one scope.")
-    if "staff" in scopes and not user.is_staff:
-        raise CannotMake("Only an operator's token can have the scope staff.")
+        raise InvalidInput("scopes", f"There is no scope {', '.join(unknown)}. Scopes are {', '.join(scopes())}.")
+    if not wanted:
+        raise InvalidInput("scopes", "A token needs at least one scope.")
+    if "staff" in wanted and not user.is_staff:
+        raise InvalidInput("scopes", "Only an operator's token can have the scope staff.")
+    if set(wanted) - set(scopes_for(user)):
+        refused = ", ".join(sorted(set(wanted) - set(scopes_for(user))))
+        raise InvalidInput("scopes", f"This user may not have the scope {refused}. An operator can allow it.")
     if days is not None and not 1 <= days <= MOST_DAYS:
-        raise CannotMake(f"A token lives from 1 to {MOST_DAYS} days.")
+        raise InvalidInput("days", f"A token is valid for 1 to {MOST_DAYS} days.")
 
 
 def find(plain: str, *, purpose: str = Purpose.API) -> ApiToken | None:

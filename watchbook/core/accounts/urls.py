@@ -1,7 +1,7 @@
-"""Pages of the entrance, of the reader's own account, and of the people on this installation.
+"""Pages of the entrance and of the reader's own account, and the audit log.
 
-Only what is reachable of allauth: no passkeys, no phone, no sign-in by code. The names are allauth's own, because it
-reverses them itself; the templates are ours.
+Only what is reachable of allauth: no phone, no sign-in by code, no sign-up by passkey. The names are allauth's own,
+because it reverses them itself; the templates are ours.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from allauth.account import views as allauth
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
 from django.urls import URLPattern, include, path, re_path
 from django.views.generic import View
 
-from watchbook.core.accounts import entrance, views
+from watchbook.core.accounts import views
 
 
 def _page(route: str, view: type[View], template: str, name: str) -> URLPattern:
@@ -21,11 +22,11 @@ def _page(route: str, view: type[View], template: str, name: str) -> URLPattern:
 
 
 entrance_patterns = [
-    path("login/", entrance.LoginView.as_view(), name="account_login"),
-    path("signup/", entrance.SignupView.as_view(), name="account_signup"),
-    path("email/", entrance.EmailView.as_view(), name="account_email"),
-    path("password/change/", entrance.PasswordChangeView.as_view(), name="account_change_password"),
-    path("password/reset/", entrance.PasswordResetView.as_view(), name="account_reset_password"),
+    path("login/", views.LoginView.as_view(), name="account_login"),
+    path("signup/", views.SignupView.as_view(), name="account_signup"),
+    path("email/", views.EmailView.as_view(), name="account_email"),
+    path("password/change/", views.PasswordChangeView.as_view(), name="account_change_password"),
+    path("password/reset/", views.PasswordResetView.as_view(), name="account_reset_password"),
     _page("logout/", allauth.LogoutView, "logout", "account_logout"),
     _page("inactive/", allauth.AccountInactiveView, "inactive", "account_inactive"),
     _page("reauthenticate/", allauth.ReauthenticateView, "reauthenticate", "account_reauthenticate"),
@@ -44,7 +45,7 @@ entrance_patterns = [
     ),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]{1,64})-(?P<key>[-\w]{1,100})/$",
-        entrance.PasswordResetFromKeyView.as_view(),
+        views.PasswordResetFromKeyView.as_view(),
         name="account_reset_password_from_key",
     ),
     _page("2fa/", mfa.IndexView, "mfa", "mfa_index"),
@@ -54,6 +55,14 @@ entrance_patterns = [
     _page("2fa/totp/deactivate/", totp.DeactivateTOTPView, "totp_off", "mfa_deactivate_totp"),
     _page("2fa/recovery-codes/", codes.ViewRecoveryCodesView, "codes", "mfa_view_recovery_codes"),
     _page("2fa/recovery-codes/generate/", codes.GenerateRecoveryCodesView, "codes_make", "mfa_generate_recovery_codes"),
+    _page("2fa/passkeys/", passkeys.ListWebAuthnView, "passkeys", "mfa_list_webauthn"),
+    _page("2fa/passkeys/add/", passkeys.AddWebAuthnView, "passkey_add", "mfa_add_webauthn"),
+    _page("2fa/passkeys/<int:pk>/remove/", passkeys.RemoveWebAuthnView, "passkey_remove", "mfa_remove_webauthn"),
+    path("2fa/passkeys/<int:pk>/rename/", views.RenamePasskeyView.as_view(), name="mfa_edit_webauthn"),
+    _page(
+        "2fa/passkeys/confirm/", passkeys.ReauthenticateWebAuthnView, "passkey_confirm", "mfa_reauthenticate_webauthn"
+    ),
+    path("2fa/passkeys/login/", views.PasskeyLoginView.as_view(), name="mfa_login_webauthn"),
     path("2fa/recovery-codes/download/", codes.download_recovery_codes, name="mfa_download_recovery_codes"),
 ]
 
@@ -63,8 +72,5 @@ urlpatterns = [
     path("account/tokens/", views.account_tokens, name="account_tokens"),
     path("account/tokens/<int:pk>/revoke/", views.revoke_token, name="account_token_revoke"),
     path("account/sessions/end/", views.end_sessions, name="account_end_sessions"),
-    path("account/delete/", views.delete_account, name="account_delete"),
-    path("people/", views.people, name="people"),
-    path("people/<uuid:pk>/", views.change_person, name="person_change"),
     path("audit/", views.audit_log, name="audit_log"),
 ]

@@ -1,28 +1,134 @@
-"""The reader's own account, and for operators the people and the audit log."""
+"""Sign-in and sign-up (allauth's pages with our forms), the own account, and the audit log for operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from uuid import UUID
+from typing import Any
 
+from allauth.account import views as allauth_views
+from allauth.mfa.webauthn import views as passkey_views
+from allauth.mfa.webauthn.internal import auth as passkey_auth
 from django.contrib import messages
-from django.contrib.auth import logout, update_session_auth_hash
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_not_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from watchbook.base.text import clean_text
-from watchbook.core.accounts import actions, audit, forms, tokens
+from watchbook.core.accounts import access, actions, audit, filters, forms, options, tokens
 from watchbook.core.accounts.access import person_of, staff_required
-from watchbook.core.accounts.addresses import normalise
-from watchbook.core.accounts.models import ApiToken, AuditEvent, User
+from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.models import ApiToken, AuditEvent
+
+
+class LoginView(allauth_views.LoginView):
+    template_name = "accounts/login.html"
+    form_class = forms.LoginForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        more = {
+            "is_first": access.has_no_users(),
+            "sso": options.oidc_name() if options.is_oidc_set() else "",
+            "is_sso_only": options.is_oidc_only(),
+        }
+        return {**super().get_context_data(**kwargs), **more}
+
+
+class SignupView(allauth_views.SignupView):
+    template_name = "accounts/signup.html"
+    template_name_signup_closed = "accounts/signup_closed.html"
+    form_class: type[forms.SignupForm] = forms.SignupForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+
+@method_decorator(login_not_required, name="dispatch")
+class RenamePasskeyView(passkey_views.EditWebAuthnView):
+    """Give a passkey of one's own another name. Asks for the password again after a while, as adding one does."""
+
+    template_name = "accounts/passkey_rename.html"
+
+    def get_form_class(self) -> type[forms.RenamePasskeyForm]:
+        return forms.RenamePasskeyForm
+
+    def form_valid(self, form: forms.RenamePasskeyForm) -> HttpResponse:
+        with transaction.atomic():
+            response: HttpResponse = super().form_valid(form)
+            audit.record("passkey.renamed", actor=form.instance.user, request=self.request)
+        return response
+
+
+class PasskeyLoginView(passkey_views.LoginWebAuthnView):
+    """Sign in with a passkey alone. Our script asks for the challenge as JSON; every other GET goes to the form."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if options.is_oidc_only():
+            return redirect("account_login")
+        answer: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return answer
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.headers.get("Accept") == "application/json":
+            return JsonResponse({"request_options": passkey_auth.begin_authentication(user=None)})
+        return redirect("account_login")
+
+
+@method_decorator(login_not_required, name="dispatch")
+class PasswordResetView(allauth_views.PasswordResetView):
+    template_name = "accounts/reset.html"
+    form_class = forms.ResetPasswordForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if options.is_oidc_only():
+            return redirect("account_login")
+        answer: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return answer
+
+
+class PasswordResetFromKeyView(allauth_views.PasswordResetFromKeyView):
+    template_name = "accounts/reset_from_key.html"
+    form_class = forms.ResetPasswordKeyForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+
+class PasswordChangeView(allauth_views.PasswordChangeView):
+    template_name = "accounts/change_password.html"
+    form_class = forms.ChangePasswordForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated and not request.user.has_usable_password():
+            return redirect("account_reset_password")
+        answer: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return answer
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+
+class EmailView(allauth_views.EmailView):
+    template_name = "accounts/email.html"
+    form_class = forms.AddEmailForm
+
+    def _action_remove(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        with transaction.atomic():
+            answer: HttpResponse | None = super()._action_remove(request, *args, **kwargs)
+        return answer
+
+    def _action_primary(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        with transaction.atomic():
+            answer: HttpResponse | None = super()._action_primary(request, *args, **kwargs)
+        return answer
+
 
 EVENTS_ON_THE_ACCOUNT_PAGE = 20
-EVENTS_PER_PAGE = 100
-MOST_PEOPLE_SHOWN = 1000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,7 +165,7 @@ def account_tokens(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken.objects.select_related("user"), pk=pk, user=request.user)
     tokens.revoke(token, actor=request.user, request=request)
-    messages.success(request, _("The token is revoked."))
+    messages.success(request, _("Token revoked."))
     return redirect("account_tokens")
 
 
@@ -71,68 +177,19 @@ def end_sessions(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         actions.end_other_sessions(person, form.cleaned_data["password"], request=request)
         update_session_auth_hash(request, person)
-        messages.success(request, _("Every other session is signed out."))
+        messages.success(request, _("All other sessions are signed out."))
         return redirect("account")
     return render(request, "accounts/end_sessions.html", {"form": form})
 
 
-@sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
-def delete_account(request: HttpRequest) -> HttpResponse:
-    person = person_of(request)
-    form = forms.PasswordForm(request.POST or None, request=request)
-    if request.method == "POST" and form.is_valid():
-        try:
-            actions.delete(person, request=request)
-        except actions.CannotDo as refusal:
-            form.add_error(None, str(refusal))
-        else:
-            logout(request)
-            messages.success(request, _("Your account is deleted."))
-            return redirect("account_login")
-    return render(request, "accounts/delete.html", {"form": form})
-
-
 @require_GET
 @staff_required
-def people(request: HttpRequest) -> HttpResponse:
-    rows = User.objects.order_by("-is_staff", "email")[:MOST_PEOPLE_SHOWN]
-    return render(request, "accounts/people.html", {"people": rows, "count": User.objects.count()})
-
-
-@require_POST
-@staff_required
-def change_person(request: HttpRequest, pk: UUID) -> HttpResponse:
-    person = get_object_or_404(User, pk=pk)
-    change = request.POST.get("change")
-    try:
-        if change in {"operator", "member"}:
-            actions.set_role(person, operator=change == "operator", actor=request.user, request=request)
-        elif change in {"enable", "disable"}:
-            actions.set_active(person, active=change == "enable", actor=request.user, request=request)
-    except actions.CannotDo as refusal:
-        messages.error(request, str(refusal))
-    return redirect("people")
-
-
-@require_GET
-@staff_required
-def audit_log(request: HttpRequest) -> HttpResponse:
-    before, event, who = (request.GET.get(name, "") for name in ("before", "event", "who"))
-    rows = AuditEvent.objects.order_by("-id")
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        rows = rows.filter(id__lt=int(before))
-    titles = audit.titles()
-    if event in titles:
-        rows = rows.filter(event=event)
-    if who:
-        rows = rows.filter(actor_email=normalise(clean_text(who[:255])))
-    found = _titled(rows[: EVENTS_PER_PAGE + 1], titles)
-    page, older = found[:EVENTS_PER_PAGE], None
-    if len(found) > EVENTS_PER_PAGE:
-        older = page[-1].pk
-    shown = {"events": page, "older": older, "titles": titles, "event": event, "who": who, "before": before}
-    return render(request, "accounts/audit.html", shown)
+def audit_log(request: HttpRequest) -> HttpResponseBase:
+    shown = filters.AUDIT.show(AuditEvent.objects.all(), request.GET)
+    if file := export(request, shown):
+        return file
+    events = _titled(shown.page, audit.titles())
+    return render(request, "accounts/audit.html", {"listing": shown, "page": shown.page, "events": events})
 
 
 def _titled(events: Iterable[AuditEvent], titles: Mapping[str, object]) -> list[AuditEvent]:

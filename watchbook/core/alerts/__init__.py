@@ -1,1 +1,1 @@
-"""Conditions that open once, are told once and close by themselves."""
+"""Alerts: a condition opens one alert, sends one notification, and resolves automatically."""

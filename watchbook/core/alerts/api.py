@@ -1,4 +1,4 @@
-"""Alerts for programs."""
+"""Alert endpoints."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from watchbook.core import registry
+from watchbook.core.accounts.access import person_of
 from watchbook.core.alerts.models import Alert
-from watchbook.core.api.answers import Answer, Listing, said
 from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.schemas import Answer, Listing, said
 
 router = Router()
 
 
 class AlertOut(Answer):
-    """A condition that somebody should know of; it closes by itself when it no longer holds."""
+    """A condition that needs attention. It resolves automatically when the condition is over."""
 
     row = Alert
 
     id: int
-    key: str = said("The condition; while it holds there is one open alert of it.")
-    level: str = said("P0, P1 or P2; P0 is the worst.")
-    source: str = said("The system it is about; empty for the installation itself.")
+    key: str = said("Name of the condition; at most one alert with this key is open.")
+    level: str = said("P0, P1 or P2; P0 is the highest.")
+    source: str = said("The source it is about; empty for the server.")
     title: str
     message: str
-    link: str = said("Where one looks next; may be empty.")
+    remedy: str = said("What to do, or that nothing needs to be done; may be empty.")
+    link: str = said("Page with more details; may be empty.")
     state: str = said("open or closed.")
     opened_at: datetime
-    seen_at: datetime = said("When the condition was last found to hold.")
+    seen_at: datetime = said("When the condition was last true.")
     closed_at: datetime | None
-    note: str = said("What it was closed with.")
+    note: str = said("Details given when it was resolved.")
 
 
 class AlertPage(Listing[AlertOut]):
@@ -41,7 +43,7 @@ class AlertPage(Listing[AlertOut]):
 
 
 class AlertQuery(PageQuery):
-    """`state` is open or closed, `source` a system; without them all are listed, newest first."""
+    """Filters of the list: `state` is open or closed, `source` is the slug of a source."""
 
     state: str = ""
     source: str = ""
@@ -54,10 +56,10 @@ def alert_out(alert: Alert) -> dict[str, Any]:
 
 @router.get("/alerts", response=AlertPage)
 def list_alerts(request: HttpRequest, page: Query[AlertQuery]) -> Any:
-    """Alerts, newest first; `state` keeps those that are open or closed, `source` those of a system."""
+    """List alerts, newest first. Filter by `state` (open or closed) and `source`."""
     must_be_known("state", page.state, ("open", "closed"))
     must_be_known("source", page.source, (source.slug for source in registry.sources()))
-    rows = Alert.objects.all()
+    rows = Alert.objects.visible_to(person_of(request))
     if page.state:
         rows = rows.filter(live_slot__isnull=page.state == "closed")
     if page.source:

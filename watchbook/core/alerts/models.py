@@ -1,20 +1,75 @@
-"""alerts: what is wrong now, and what was."""
+"""alerts: what is wrong now, and what was; outages: hosts that cannot be read now."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext
 
 from watchbook.base import clock
 from watchbook.core import registry
-from watchbook.core.alerts.sentences import worded
+from watchbook.core.accounts.access import MEMBERS
+from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import Level
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """`text` is the English sentence as the catalogues know it; `values` are plain numbers and words.
+
+    As a string it is worded in the language of the moment.
+    """
+
+    text: str
+    values: Mapping[str, str | int | float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return worded(self.as_json(), self.english)
+
+    @property
+    def english(self) -> str:
+        return self.text % self.values if self.values else self.text
+
+    def as_json(self) -> dict[str, Any]:
+        return {"text": self.text, "values": dict(self.values)}
+
+
+def kept(**said: str | Sentence) -> dict[str, Any]:
+    """The sentences among these, by name, as an alert keeps them."""
+    return {name: words.as_json() for name, words in said.items() if isinstance(words, Sentence) and words.text}
+
+
+def in_english(said: str | Sentence) -> str:
+    return said.english if isinstance(said, Sentence) else said
+
+
+def worded(sentence: Any, english: str) -> str:
+    """Return the sentence in the current language; plain text as it was written."""
+    if not isinstance(sentence, dict) or not sentence.get("text"):
+        return english
+    text, values = gettext(sentence["text"]), sentence.get("values")
+    try:
+        return text % values if values else text
+    except (KeyError, TypeError, ValueError):
+        return english  # its words have changed since it was kept
+
+
 class AlertQuerySet(models.QuerySet["Alert"]):
+    def visible_to(self, user: User | AnonymousUser) -> AlertQuerySet:
+        """Return what a user may see: operators everything, others what is for all members or for them.
+
+        Scopes of systems (a space of the library) would cost queries on every page; no alert has one.
+        """
+        if not user.is_active:
+            return self.none()
+        return self.all() if user.is_staff else self.filter(scope__in=[MEMBERS, f"user:{user.pk}"])
+
     def open(self) -> AlertQuerySet:
         """The worst first, then the newest."""
         return self.filter(live_slot__isnull=False).order_by("level", "-opened_at", "-id")
@@ -27,11 +82,13 @@ class Alert(models.Model):
     """A condition while it lasts, and afterwards its record."""
 
     key = models.CharField(max_length=200)
-    # The key while the alert is open: a condition is open once, however many workers notice it.
+    # The key while the alert is open: a condition is open once, however many workers find it.
     live_slot = models.CharField(max_length=200, null=True, default=None, unique=True)
     level = models.CharField(max_length=2, choices=Level.choices)
     source = models.CharField(max_length=40, blank=True, default="")
-    # In English, for whoever reads the table; `title`, `message` and `note` are what a reader sees.
+    # Who may see it, as in search and stream: members, staff, user:ID. Operators see every alert.
+    scope = models.CharField(max_length=80, default=MEMBERS)
+    # In English, for readers of the table; `title`, `message` and `note` are what a reader sees.
     english_title = models.CharField(max_length=300, db_column="title")
     english_message = models.TextField(blank=True, default="", db_column="message")
     # The sentences behind them, with their values; what is missing here is plain text.
@@ -51,12 +108,18 @@ class Alert(models.Model):
         indexes = [
             models.Index(fields=["key", "-opened_at"], name="alerts_by_key"),
             models.Index(fields=["-opened_at"], name="alerts_opened"),
+            models.Index(fields=["scope", "-opened_at"], name="alerts_scope"),
         ]
 
     def __str__(self) -> str:
         return f"{self.level} {self.title}"
 
     # Set and read like columns: pages, the API and mails all show them in the language of the moment.
+    @property
+    def remedy(self) -> str:
+        """What to do, or that nothing needs to be done; empty if nobody said."""
+        return worded(self.sentences.get("remedy"), "")
+
     @property
     def title(self) -> str:
         return worded(self.sentences.get("title"), self.english_title)
@@ -83,7 +146,7 @@ class Alert(models.Model):
 
     @property
     def source_title(self) -> str:
-        """The name of the system it is about; the house itself has none."""
+        """Return the name of the system it is about; empty for the server."""
         try:
             return gettext(registry.source(self.source).title)
         except LookupError:
@@ -91,8 +154,33 @@ class Alert(models.Model):
 
     @property
     def leads_operators_only(self) -> bool:
-        """Everybody sees the alert; the page where it is mended may be for operators."""
+        """Return whether only operators can open the linked page; more users see the alert."""
         try:
             return bool(getattr(resolve(urlsplit(self.link).path).func, "staff_only", False))
         except (Resolver404, ValueError):
             return False
+
+
+class Outage(models.Model):
+    """A host that a source cannot read now. The row exists while the outage lasts."""
+
+    source = models.CharField(max_length=40)
+    host = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20, default="")
+    reason = models.CharField(max_length=500, default="")
+    tries = models.PositiveIntegerField(default=0)
+    began_at = models.DateTimeField()
+    last_failed_at = models.DateTimeField(null=True, default=None)
+    # No request is sent before this time. NULL while tries are left.
+    next_try_at = models.DateTimeField(null=True, default=None)
+
+    class Meta:
+        db_table = "outages"
+        constraints = [models.UniqueConstraint(fields=["source", "host"], name="outages_host")]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.host}: {self.reason}"
+
+    @property
+    def key(self) -> str:
+        return f"outage:{self.source}:{self.host}"

@@ -8,8 +8,8 @@ from typing import Any
 from ninja.openapi.schema import OpenAPISchema
 from pydantic import BaseModel, create_model
 
-from watchbook.core.api.answers import Refusal
-from watchbook.core.api.errors import refusal_of
+from watchbook.core.api.errors import Invalid, refusal_of, status_of
+from watchbook.core.api.schemas import Refusal
 
 
 def refuses(*statuses: int) -> dict[str, Any]:
@@ -29,7 +29,7 @@ class Document(OpenAPISchema):
         for path, operations in paths.items():
             shape = self._shape(refusal_of(path) or Refusal)
             for facts in operations.values():
-                _add_refusals(facts, shape)
+                _add_refusals(facts, shape, status_of(path, Invalid.status))
         return paths
 
     def _shape(self, model: type[BaseModel]) -> dict[str, Any]:
@@ -45,25 +45,24 @@ class Document(OpenAPISchema):
                 raise TypeError(f"two different shapes of the API are called {name}")
 
 
-def _add_refusals(facts: dict[str, Any], shape: dict[str, Any]) -> None:
+def _add_refusals(facts: dict[str, Any], shape: dict[str, Any], invalid: int) -> None:
     good = {status: answer for status, answer in facts["responses"].items() if status < 400}
     declared = set(facts["responses"]) - set(good)
     refusals = {
         status: {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": shape}}}
-        for status in sorted(declared | _usual(facts, declared))
+        for status in sorted(declared | _usual(facts, declared, invalid))
     }
     facts["responses"] = good | refusals
 
 
-def _usual(facts: dict[str, Any], declared: set[int]) -> set[int]:
+def _usual(facts: dict[str, Any], declared: set[int], invalid: int) -> set[int]:
     """No token, not allowed, too many; and where something is given: not there, not right, too large."""
     places = {parameter["in"] for parameter in facts.get("parameters", ())}
     has_body = "requestBody" in facts
-    usual = {401, 403, 429}
+    # Every operation refuses query parameters that it does not know.
+    usual = {401, 403, 429} if 400 in declared else {401, 403, 429, invalid}
     if "path" in places:
         usual.add(404)
     if has_body:
         usual.add(413)
-    if (places or has_body) and 400 not in declared:
-        usual.add(422)
     return usual

@@ -15,11 +15,14 @@ Problem                       the caller can do something about it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, JsonResponse
 from django.utils.translation import gettext as _
+
+from watchbook.base.store.folder import disk_usage
+from watchbook.kit.formatting import size_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel  # commands refuse, too, and need not wait for it
@@ -48,7 +51,7 @@ class Problem(Exception):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("The request cannot be understood.")
+        return _("The request is not valid.")
 
 
 class NotSignedIn(Problem):
@@ -56,7 +59,7 @@ class NotSignedIn(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("A valid token is needed: Authorization: Bearer wb_…")
+        return _("A valid token is required: Authorization: Bearer wb_…")
 
 
 class NotAllowed(Problem):
@@ -64,7 +67,7 @@ class NotAllowed(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("This is not allowed for you.")
+        return _("You do not have permission to do this.")
 
 
 class NotFound(Problem):
@@ -72,7 +75,7 @@ class NotFound(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("There is nothing here.")
+        return _("Not found.")
 
 
 class NotThisMethod(Problem):
@@ -80,7 +83,7 @@ class NotThisMethod(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("This address does not take this method.")
+        return _("This endpoint does not support this method.")
 
 
 class Conflict(Problem):
@@ -88,7 +91,7 @@ class Conflict(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("Somebody else was first. Read it again, then repeat.")
+        return _("Someone else changed this. Reload, then try again.")
 
 
 class TooLarge(Problem):
@@ -104,7 +107,7 @@ class Invalid(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("Some values are not right.")
+        return _("Some values are not valid.")
 
 
 def must_be_known(field: str, value: str, known: Iterable[str]) -> None:
@@ -119,7 +122,7 @@ class Locked(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("Another release channel owns this. It can be read, not changed.")
+        return _("This belongs to another release channel and is read-only here.")
 
 
 class TooMany(Problem):
@@ -127,7 +130,7 @@ class TooMany(Problem):
 
     @classmethod
     def default_message(cls) -> str:
-        return _("Too many requests. Wait a moment.")
+        return _("Too many requests. Try again later.")
 
 
 class Unavailable(Problem):
@@ -141,13 +144,42 @@ class Unavailable(Problem):
         return _("The database cannot do this now. Try again in a moment.")
 
 
+class ContentMissing(Problem):
+    """The content of a blob is lost; waiting does not help."""
+
+    status, code = 503, "content_missing"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("Stored content of this item is missing.")
+
+
+class DiskFull(Problem):
+    """The database refuses to write because the disk is full; waiting does not help."""
+
+    status, code = 503, "disk_full"
+
+    @classmethod
+    def default_message(cls) -> str:
+        return _("The disk is full (%(free)s free). Free up space, then try again.") % {
+            "free": size_text(disk_usage().free)
+        }
+
+
 _own_envelopes: dict[str, Envelope] = {}
 _own_refusals: dict[str, type[BaseModel]] = {}
+_own_statuses: dict[str, Mapping[int, int]] = {}
 
 
-def use_envelope(prefix: str, envelope: Envelope, refusal: type[BaseModel] | None = None) -> None:
+def use_envelope(
+    prefix: str,
+    envelope: Envelope,
+    refusal: type[BaseModel] | None = None,
+    statuses: Mapping[int, int] | None = None,
+) -> None:
     """Addresses under this prefix answer refusals in a shape of their own; `refusal` is its type."""
     _own_envelopes[prefix] = envelope
+    _own_statuses[prefix] = statuses or {}
     if refusal is not None:
         _own_refusals[prefix] = refusal
 
@@ -155,6 +187,12 @@ def use_envelope(prefix: str, envelope: Envelope, refusal: type[BaseModel] | Non
 def refusal_of(path: str) -> type[BaseModel] | None:
     """The type of the refusals of an address that has its own; None where they look as usual."""
     return next((refusal for prefix, refusal in _own_refusals.items() if path.startswith(prefix)), None)
+
+
+def status_of(path: str, status: int) -> int:
+    """Return the status as the envelope of this address has it: a seed may name another one."""
+    own = next((statuses for prefix, statuses in _own_statuses.items() if path.startswith(prefix)), {})
+    return own.get(status, status)
 
 
 def body_of(path: str, status: int, code: str, message: str, details: Any = None) -> dict[str, Any]:
@@ -167,4 +205,5 @@ def body_of(path: str, status: int, code: str, message: str, details: Any = None
 
 def answer(request: HttpRequest, problem: Problem) -> JsonResponse:
     body = body_of(request.path, problem.status, problem.code, problem.message, problem.details)
-    return JsonResponse(body, status=problem.status, headers=problem.headers, json_dumps_params={"ensure_ascii": False})
+    status = status_of(request.path, problem.status)
+    return JsonResponse(body, status=status, headers=problem.headers, json_dumps_params={"ensure_ascii": False})

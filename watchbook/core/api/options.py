@@ -1,10 +1,17 @@
-"""What an operator may set about the API."""
+"""Options of the API."""
 
 from __future__ import annotations
 
-from watchbook.base.env import Option, integer
+from django.utils.translation import gettext_lazy as _
+
+from watchbook.base.env import Option, integer, text
 
 PER_MINUTE = Option(
     "WATCHBOOK_API_PER_MINUTE", integer, default=600, minimum=1, maximum=1_000_000,
-    help="How many API requests one token or one session may make in a minute.",
+    group="limits", title=_("API requests per minute"),
+    help="API requests per minute for one token or session.",
+)  # fmt: skip
+MCP_TOKEN = Option(
+    "WATCHBOOK_TOKEN", text, default="", secret=True,
+    help="API token that `watchbook mcp` uses. Its scopes decide which tools are offered.",
 )  # fmt: skip

@@ -18,8 +18,7 @@ from ninja import Schema
 from pydantic import ValidationInfo, field_validator
 
 from watchbook.base.text import clean_text
-from watchbook.core.api.errors import Invalid
-from watchbook.core.cursors import BadPlace, as_text, as_value, beyond, read_place, write_place
+from watchbook.kit.paging import InvalidCursor, as_text, as_value, beyond, decode_cursor, encode_cursor
 
 M = TypeVar("M", bound=models.Model)
 
@@ -63,10 +62,7 @@ def keyset(
     if getattr(rows.model._meta.get_field(field), "null", False):
         raise TypeError(f"{field} may be NULL: databases disagree where such rows stand, and pages would lose them")
     if page.cursor:
-        try:
-            rows = rows.filter(_beyond(rows.model, field, key, descending, _open(page.cursor, by)))
-        except BadPlace:
-            raise Invalid("The cursor is not one that this list gave out.", code="bad_cursor") from None
+        rows = rows.filter(_beyond(rows.model, field, key, descending, _open(page.cursor, by)))
     order = [field] if field == key else [field, key]
     found = list(rows.order_by(*(f"-{name}" if descending else name for name in order))[: page.limit + 1])
     shown = found[: page.limit]
@@ -82,12 +78,12 @@ def _beyond(model: type[models.Model], field: str, key: str, descending: bool, p
 
 
 def _cursor(row: models.Model, by: str, field: str) -> str:
-    return write_place([by, as_text(getattr(row, field)), as_text(row.pk)])
+    return encode_cursor([by, as_text(getattr(row, field)), as_text(row.pk)])
 
 
 def _open(cursor: str, by: str) -> list[str]:
-    order, *place = read_place(cursor, 3)
+    order, *place = decode_cursor(cursor, 3)
     # A cursor of another order would silently skip rows.
     if order != by:
-        raise BadPlace
+        raise InvalidCursor
     return place

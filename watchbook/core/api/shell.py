@@ -23,18 +23,24 @@ from ninja.errors import HttpError, ValidationError
 from ninja.openapi.docs import DocsBase
 
 import watchbook
+from watchbook.base.invalid import InvalidInput
 from watchbook.base.logs import request_id
+from watchbook.base.store.blobs import BlobError
+from watchbook.base.store.folder import disk_usage
 from watchbook.core import registry
-from watchbook.core.api import errors, etag
+from watchbook.core.api import errors, schemas
+from watchbook.core.api.auth import members
 from watchbook.core.api.document import Document
-from watchbook.core.api.gate import members
-from watchbook.core.api.reading import StrictParser
+from watchbook.core.api.reading import StrictParser, make_strict
+from watchbook.kit.paging import InvalidCursor
 
 log = logging.getLogger(__name__)
 
 # Rooms of the house; their routers name their whole path (/jobs, /channels, /search, ...).
-ROOMS = ("jobs", "notify", "alerts", "search", "stream", "accounts", "ops")
+ROOMS = ("jobs", "notify", "alerts", "search", "sources", "stream", "people", "media", "ops")
 LARGEST_BODY = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+ERROR_FORM = '{"error": {"code", "message", "details"}}'
 
 
 class Docs(DocsBase):
@@ -42,24 +48,36 @@ class Docs(DocsBase):
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         look = {"layout": "BaseLayout", "deepLinking": True, "url": self.get_openapi_url(api, kwargs)}
-        return render(request, "api/docs.html", {"swagger": look})
+        return render(request, "api/docs.html", {"swagger": look, "error_form": ERROR_FORM})
 
 
 class Shell(NinjaAPI):
     """ninja's API with our URLs: JSON refusals for every method and address, tags, no redirect to the sign-in page."""
 
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._documents: dict[str, Document] = {}
+
     def _get_urls(self) -> list[Any]:
         found: list[Any] = super()._get_urls()
+        for bound in self._get_bound_routers():
+            for path_view in bound.path_operations.values():
+                for operation in path_view.operations:
+                    make_strict(operation)
         for pattern in found:
             if isinstance(pattern, URLPattern) and pattern.name not in {"openapi-view", "api-root"}:
                 pattern.callback = guarded(pattern.callback)
         found = [pattern for pattern in found if pattern.name != "api-root" or _root_is_reversible(pattern)]
-        return [*found, re_path(r"^.*$", guarded(_nothing_here), name="nothing-here")]
+        return [*found, re_path(r"^[\s\S]*$", guarded(_nothing_here), name="nothing-here")]
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> Document:
-        return Document(self, self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
+        """Return the document; it is built once, because pydantic needs half a second of processor time for it."""
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        if prefix not in self._documents:
+            self._documents[prefix] = Document(self, prefix)
+        return self._documents[prefix]
 
 
 def _root_is_reversible(pattern: URLPattern) -> bool:
@@ -84,7 +102,7 @@ def guarded(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
             return errors.answer(request, problem)
         if response.status_code == 405:
             return errors.answer(request, errors.NotThisMethod(headers={"Allow": response.get("Allow", "")}))
-        return etag.stamp(request, response)
+        return schemas.stamp(request, response)
 
     # Tokens come without a session: the gate answers 401, and checks CSRF itself where a session is used.
     call.login_required = False  # type: ignore[attr-defined]
@@ -121,7 +139,8 @@ def build_api() -> NinjaAPI:
     for source, module in registry.parts("api"):
         api.add_router(f"/v1/{source.slug}", module.router, tags=[source.slug])
         if hasattr(module, "envelope"):
-            errors.use_envelope(f"/api/v1/{source.slug}/", module.envelope, getattr(module, "refusal", None))
+            own = (getattr(module, "refusal", None), getattr(module, "statuses", None))
+            errors.use_envelope(f"/api/v1/{source.slug}/", module.envelope, *own)
     return api
 
 
@@ -150,6 +169,8 @@ def _add_handlers(api: NinjaAPI) -> None:
     handlers: dict[type[Exception], Callable[[Any], errors.Problem]] = {
         errors.Problem: lambda problem: problem,
         ValidationError: lambda error: errors.Invalid(details=_details(error.errors)),
+        InvalidInput: _invalid_input,
+        InvalidCursor: lambda _error: errors.Invalid(_("The cursor is not valid for this list."), code="bad_cursor"),
         ModelError: lambda error: errors.Invalid(details=_model_details(error)),
         Http404: lambda _error: errors.NotFound(),
         ObjectDoesNotExist: lambda _error: errors.NotFound(),
@@ -160,6 +181,7 @@ def _add_handlers(api: NinjaAPI) -> None:
         HttpError: _from_http_error,
         OperationalError: _paused,
         InterfaceError: _paused,
+        BlobError: lambda _error: errors.ContentMissing(),
         Exception: _unforeseen,
     }
     for kind, translate in handlers.items():
@@ -170,23 +192,30 @@ def _handler(translate: Callable[[Any], errors.Problem]) -> Callable[[HttpReques
     return lambda request, error: errors.answer(request, translate(error))
 
 
+def _invalid_input(error: InvalidInput) -> errors.Problem:
+    kind = errors.Conflict if error.is_conflict else errors.Invalid
+    return kind(error.message, code=error.code, details=error.details)
+
+
 class _Unforeseen(errors.Problem):
     status, code = 500, "internal"
 
     @classmethod
     def default_message(cls) -> str:
-        return _("Something went wrong here. It is logged under the request id.")
+        return _("The server failed to process the request. The log has details under the request ID.")
 
 
 def _unforeseen(error: Exception) -> errors.Problem:
     log.error("an endpoint failed", exc_info=error)
-    return _Unforeseen(details={"request_id": request_id.current()})
+    return _Unforeseen(details={"request_id": request_id()})
 
 
 def _paused(error: Exception) -> errors.Problem:
     """Away, busy for too long, or its disk is full: a pause, which the caller can wait for."""
     log.error("the database failed an endpoint", exc_info=error)
-    return errors.Unavailable(details={"request_id": request_id.current()})
+    if disk_usage().is_full:
+        return errors.DiskFull(details={"request_id": request_id()})
+    return errors.Unavailable(details={"request_id": request_id()})
 
 
 def _from_http_error(error: HttpError) -> errors.Problem:

@@ -15,11 +15,11 @@ from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.core import registry
 from watchbook.core.accounts import audit
-from watchbook.core.jobs import carrier, queue
+from watchbook.core.jobs import dispatch, queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
 
-class NotByHand(LookupError):
+class ManualRunNotAllowed(LookupError):
     """There is no such job, or it is not one that a person starts."""
 
 
@@ -32,7 +32,7 @@ def check_by_hand(name: str) -> registry.Job:
     """The job that a person means, by its name or by the one that Celery knows it by."""
     job = registry.job_called(name)
     if job is None or not job.by_hand:
-        raise NotByHand(name)
+        raise ManualRunNotAllowed(name)
     return job
 
 
@@ -45,9 +45,7 @@ def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None)
     )
     run = waiting.order_by("pk").first()
     if run is None:
-        run = queue.enqueue(
-            name, exclusive=exclusive_name(name), requested_by_id=_id_of(user), request_id=request_id.current()
-        )
+        run = queue.enqueue(name, exclusive=exclusive_name(name), requested_by_id=_id_of(user), request_id=request_id())
     assert run is not None  # the key is random
     audit.record("job.started", actor=user, subject=name, request=request, run=run.pk)
     return run
@@ -57,13 +55,13 @@ def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None)
 def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
     """A new run with the arguments of an ended one; the old row stays as it is."""
     if run.name not in registry.jobs():
-        raise NotByHand(run.name)
+        raise ManualRunNotAllowed(run.name)
     made = queue.enqueue(
         run.name,
         run.args,
         exclusive=run.exclusive,
         requested_by_id=_id_of(user),
-        request_id=request_id.current(),
+        request_id=request_id(),
     )
     assert made is not None  # the key is random
     audit.record("job.started", actor=user, subject=run.name, request=request, run=made.pk)
@@ -114,7 +112,7 @@ def hand_back_rest() -> int:
         sent_at=None,
         outcome="recovered",
     )
-    carrier.send(held)
+    dispatch.send(held)
     return len(held)
 
 

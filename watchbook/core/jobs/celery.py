@@ -1,19 +1,22 @@
-"""Celery as the engine: real queues and routes, one message form, and the names other programs call."""
+"""Celery: queues and routes, one form of message, the names that other programs call, and the worker."""
 
 from __future__ import annotations
 
 import inspect
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 from celery import Celery, Task
+from celery.signals import worker_shutting_down
 from django.db import close_old_connections, connections
 from kombu import Queue  # type: ignore[attr-defined]
 
 from watchbook.core import registry
-from watchbook.core.jobs import carrier, liveness, options, queue, runner
+from watchbook.core.jobs import dispatch, options, queue, runner
+from watchbook.core.jobs.actions import hand_back_rest
 from watchbook.core.jobs.context import draining
 
 log = logging.getLogger(__name__)
@@ -77,7 +80,7 @@ def run_task(_task: Task, run_id: int, version: int = MESSAGE_VERSION) -> None:
         if version != MESSAGE_VERSION:
             log.warning("message of version %s left alone", version)
             return
-        run = queue.claim_by_id(int(run_id), carrier.process_name("worker"))
+        run = queue.claim_by_id(int(run_id), dispatch.process_name("worker"))
         if run is not None:
             runner.execute(run)
     finally:
@@ -99,7 +102,7 @@ def _task_for(name: str, job: registry.Job) -> None:
 def work(queues: Sequence[str], threads: int) -> int:
     """Be a worker until told to stop."""
     configure()
-    name = carrier.process_name("worker")
+    name = dispatch.process_name("worker")
     stop = threading.Event()
     living = threading.Thread(target=_live, args=(stop, name, ",".join(queues), threads), daemon=True)
     living.start()
@@ -121,10 +124,33 @@ def _live(stop: threading.Event, name: str, queues: str, threads: int) -> None:
         while not stop.is_set():
             try:
                 close_old_connections()
-                liveness.say(name, "worker", queues=queues, threads=threads)
+                dispatch.report_alive(name, "worker", queues=queues, threads=threads)
             except Exception as error:  # a pause of the database must not end the thread that says we live
                 log.warning("cannot say that this worker lives: %s", type(error).__name__)
-            stop.wait(liveness.SAY_EVERY_SECONDS)
-        liveness.leave(name)
+            stop.wait(dispatch.SAY_EVERY_SECONDS)
+        dispatch.report_stopped(name)
     finally:
         connections.close_all()
+
+
+def work_until_stopped(queues: Sequence[str], threads: int, *, grace_seconds: float) -> int:
+    """Serve until SIGTERM or SIGINT. Celery alone would wait for running jobs without end."""
+    over = threading.Event()
+
+    def ending(**_: Any) -> None:
+        draining.set()
+        threading.Thread(target=_cut_short, args=(over, grace_seconds), name="grace", daemon=True).start()
+
+    worker_shutting_down.connect(ending, weak=False)
+    try:
+        return work(queues, threads)
+    finally:
+        over.set()
+
+
+def _cut_short(over: threading.Event, grace_seconds: float) -> None:
+    if not over.wait(grace_seconds):
+        log.warning("a job did not end in %s s; its run goes back to the queue", grace_seconds)
+        hand_back_rest()
+        # Threads cannot be ended from outside; their runs are fenced off, so nothing they still do is written.
+        os._exit(0)

@@ -1,4 +1,10 @@
-"""What a job function is given: its lease, its clock, its progress, and the only safe way to write."""
+"""What a job function is given: its lease, its progress, the only safe way to write; and what it may raise.
+
+JobError
+├── LeaseLost     another worker holds the run now: stop at once, write nothing
+├── Later         not now (a busy host, a pause): queue the run again; no attempt is used
+└── GiveUp        another attempt would fail, too: the run failed, with a sentence for people
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,30 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from watchbook.base import clock, pulse
-from watchbook.base.crash import crash_point
-from watchbook.core.jobs.errors import Later, LeaseLost
+from watchbook.base import clock, work
+from watchbook.base.work import crash_point
 from watchbook.core.jobs.models import JobRun, State
+
+
+class JobError(Exception):
+    pass
+
+
+class LeaseLost(JobError):
+    pass
+
+
+class Later(JobError):
+    def __init__(self, seconds: float, reason: str = "") -> None:
+        super().__init__(reason or f"try again in {seconds:.0f} s")
+        self.seconds = seconds
+
+
+class GiveUp(JobError):
+    def __init__(self, message: str, code: str = "gave_up") -> None:
+        super().__init__(message)
+        self.code = code
+
 
 # Set when the process was asked to end: running jobs hand their run back at their next sign of progress.
 draining = Event()
@@ -86,4 +112,4 @@ class JobContext:
         crash_point("job.after_commit")
 
     def listening(self) -> Any:
-        return pulse.listening(self.beat)
+        return work.listening(self.beat)

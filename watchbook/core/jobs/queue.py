@@ -18,7 +18,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from watchbook.base import clock
-from watchbook.base.crash import crash_point
+from watchbook.base.work import crash_point
 from watchbook.core import registry
 from watchbook.core.jobs import options
 from watchbook.core.jobs.models import JobRun, State
@@ -67,14 +67,14 @@ def new_run(
 
 def enqueue_many(runs: Sequence[JobRun]) -> list[JobRun]:
     """Insert runs whose key is not there yet and wake workers after the commit. Returns the ones inserted."""
-    from watchbook.core.jobs import carrier  # the carrier sends what this module stores
+    from watchbook.core.jobs import dispatch  # the carrier sends what this module stores
 
     keys = [run.key for run in runs]
     with transaction.atomic():
         before = set(JobRun.objects.filter(key__in=keys).values_list("key", flat=True))
         JobRun.objects.bulk_create(runs, ignore_conflicts=True, batch_size=500)
         made = list(JobRun.objects.filter(key__in=[key for key in keys if key not in before]))
-        transaction.on_commit(lambda: carrier.send([run.pk for run in made]))
+        transaction.on_commit(lambda: dispatch.send([run.pk for run in made]))
     return made
 
 
@@ -225,7 +225,7 @@ def _take_back(run: JobRun, now: datetime) -> int:
             lease_until=None,
             finished_at=now,
             error_code="crashed",
-            error=f"The worker disappeared {run.attempt} times while doing this. It is not tried again by itself.",
+            error=f"The worker stopped {run.attempt} times during this run. Watchbook does not retry it automatically.",
         )
     return same.update(
         state=State.QUEUED,

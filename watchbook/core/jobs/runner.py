@@ -1,24 +1,27 @@
-"""Runs one claimed job and gives the verdict: the only place where any error becomes a state."""
+"""Runs jobs: one claimed run to its end, and the threads that do it inside the web process without a broker.
+
+`execute` is the only place where an error becomes a state.
+"""
 
 from __future__ import annotations
 
 import logging
 import random
+import threading
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import F
 
 from watchbook.base import clock
-from watchbook.base.crash import crash_point
-from watchbook.base.logs import redact, request_id
+from watchbook.base.logs import redact, using_request_id
 from watchbook.base.text import clean_text
-from watchbook.base.web.counting import counted
 from watchbook.base.web.errors import Busy, WebError
+from watchbook.base.work import counted, crash_point
 from watchbook.core import registry
-from watchbook.core.jobs import carrier, queue
-from watchbook.core.jobs.context import JobContext, Outcome
-from watchbook.core.jobs.errors import GiveUp, Later, LeaseLost
+from watchbook.core.jobs import dispatch, options, queue, scheduler
+from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome, draining
 from watchbook.core.jobs.models import JobRun, State
 
 log = logging.getLogger(__name__)
@@ -31,7 +34,7 @@ def execute(run: JobRun) -> JobRun:
     """Run a claimed run to its end. Returns the row as it is afterwards."""
     job = registry.jobs()[run.name]
     ctx = JobContext(run, lease_seconds=queue.lease_seconds(job))
-    with request_id.using(run.request_id or f"run-{run.pk}-{run.fence}"), counted() as count, ctx.listening():
+    with using_request_id(run.request_id or f"run-{run.pk}-{run.fence}"), counted() as count, ctx.listening():
         try:
             answer = job.function()(ctx, **run.args)
             outcome = answer if isinstance(answer, Outcome) else Outcome()
@@ -64,11 +67,11 @@ def run_now(name: str, args: dict[str, Any] | None = None, *, key: str = "", exc
     """Run a job here and now, as commands and tests do: the same row, lease and verdict as in a worker."""
     queue.requeue_expired()
     run = queue.enqueue(name, args, key=key, exclusive=exclusive, sent_at=clock.now())
-    claimed = queue.claim(run, carrier.process_name("inline")) if run else None
+    claimed = queue.claim(run, dispatch.process_name("inline")) if run else None
     if run is None or claimed is None:
         if run is not None:
             queue.cancel(run.pk)
-        raise GiveUp(f"{name} is running already. Try again when it has ended.", "already_running")
+        raise GiveUp(f"{name} is already running. Try again when it has finished.", "already_running")
     return execute(claimed)
 
 
@@ -112,4 +115,61 @@ def _wake_next(run: JobRun) -> None:
     if not run.exclusive:
         return
     waiting = JobRun.objects.ready(clock.now()).filter(exclusive=run.exclusive).order_by("due_at", "id")
-    carrier.send(list(waiting.values_list("pk", flat=True)[:1]))
+    dispatch.send(list(waiting.values_list("pk", flat=True)[:1]))
+
+
+# Without a bell a thread looks by itself this often: runs that became due, runs other processes put in.
+LOOK_EVERY_SECONDS = 0.5
+
+
+class Embedded:
+    """Started by `watchbook up` and `watchbook web`; stopped with them."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.stopping = threading.Event()
+        count = threads or options.THREADS.value
+        self.threads = [threading.Thread(target=self._work, name=f"jobs-{n}", daemon=True) for n in range(count)]
+        self.threads.append(
+            threading.Thread(
+                target=scheduler.run_forever, args=(self.stopping,), kwargs={"role": "beat"}, name="tick", daemon=True
+            )
+        )
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self, grace_seconds: float = 20) -> None:
+        """Finish or hand back what runs, then return."""
+        self.stopping.set()
+        draining.set()
+        dispatch.bell.set()
+        for thread in self.threads:
+            thread.join(timeout=grace_seconds)
+
+    def _work(self) -> None:
+        name = dispatch.process_name("worker")
+        try:
+            while not self.stopping.is_set():
+                if not self._one(name):
+                    dispatch.bell.wait(LOOK_EVERY_SECONDS)
+                    dispatch.bell.clear()
+            dispatch.report_stopped(name)
+        finally:
+            connections.close_all()
+
+    def _one(self, name: str) -> bool:
+        """Run one job if there is one."""
+        try:
+            close_old_connections()
+            dispatch.report_alive(name, "worker")
+            # Saying so may have waited for the database: what others hand back at the end is not for us.
+            run = None if self.stopping.is_set() else queue.claim_next(registry.QUEUES, name)
+            if run is None:
+                return False
+            execute(run)
+        except DatabaseError as error:
+            log.warning("worker waits for the database: %s", type(error).__name__)
+            self.stopping.wait(1)
+            return False
+        return True

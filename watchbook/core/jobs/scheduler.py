@@ -1,17 +1,21 @@
-"""The tick: makes runs for due slots, takes back expired leases, sends what was not sent. Any number may run."""
+"""The scheduler creates runs for due jobs, queues expired ones again, and deletes old ones. Several can run."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError, close_old_connections, connections, transaction
+from django.db.models import Max
 
 from watchbook.base import clock
-from watchbook.base.crash import crash_point
+from watchbook.base.store.folder import sweep_scratch
+from watchbook.base.web.rate_limit import delete_idle
+from watchbook.base.work import crash_point
 from watchbook.core import registry
-from watchbook.core.jobs import carrier, liveness, queue
+from watchbook.core.jobs import dispatch, options, queue
+from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 from watchbook.core.registry import Job, load
 
@@ -23,7 +27,7 @@ TICK_SECONDS = 1.0
 def tick() -> None:
     make_due_runs(clock.now())
     queue.requeue_expired()
-    carrier.send_unsent()
+    dispatch.send_unsent()
 
 
 def make_due_runs(now: datetime) -> int:
@@ -63,24 +67,59 @@ def _take_slot(job: Job, row: JobSchedule, now: datetime) -> int:
     if not mine:
         return 0
     waiting = JobRun.objects.filter(name=job.name, state=State.QUEUED, key__startswith=f"{job.name}@").exists()
-    if waiting or (job.wanted and not load(job.wanted)(now)):
+    if waiting or job.is_off or not _is_wanted(job, now):
         return 0
     run = queue.enqueue(job.name, key=f"{job.name}@{slot:%Y-%m-%dT%H:%M:%SZ}", exclusive=f"job:{job.name}", due_at=slot)
     return 1 if run else 0
 
 
+def _is_wanted(job: Job, now: datetime) -> bool:
+    """Ask the job whether it has something to do. If that fails, the run starts and shows why; other jobs go on."""
+    if not job.wanted:
+        return True
+    try:
+        return bool(load(job.wanted)(now))
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("%s could not say whether it is wanted", job.name)
+        return True
+
+
 def run_forever(stop: threading.Event, *, role: str) -> None:
     """Tick until told to stop. A database that is away is a pause."""
-    name = carrier.process_name(role)
+    name = dispatch.process_name(role)
     try:
         while not stop.is_set():
             try:
                 close_old_connections()
-                liveness.say(name, role)
+                dispatch.report_alive(name, role)
                 tick()
             except DatabaseError as error:
                 log.warning("tick waits for the database: %s", type(error).__name__)
             stop.wait(TICK_SECONDS)
-        liveness.leave(name)
+        dispatch.report_stopped(name)
     finally:
         connections.close_all()
+
+
+BATCH = 1000
+
+
+def clean_old_runs(ctx: JobContext) -> Outcome:
+    """Delete old runs except the last of every job, leftover temporary folders, and hosts without requests."""
+    sweep_scratch()
+    with ctx.writing():
+        delete_idle()
+    before = ctx.now - timedelta(days=options.KEEP_DAYS.value)
+    newest = list(JobRun.objects.values("name").annotate(last=Max("pk")).values_list("last", flat=True))
+    ended = [State.DONE, State.FAILED, State.CANCELLED]
+    removed = 0
+    while True:
+        old = JobRun.objects.filter(state__in=ended, finished_at__lt=before).exclude(pk__in=newest)
+        batch = list(old.order_by("pk").values_list("pk", flat=True)[:BATCH])
+        if not batch:
+            return Outcome("done" if removed else "nothing_to_do", {"removed": removed})
+        with ctx.writing():
+            removed += JobRun.objects.filter(pk__in=batch).delete()[0]
+        ctx.report(removed=removed)

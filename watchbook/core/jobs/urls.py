@@ -13,6 +13,7 @@ urlpatterns = [
     path("operations/jobs/<str:name>/", views.job_page, name="job"),
     path("operations/jobs/<str:name>/run/", views.run_now, name="job_run_now"),
     path("operations/jobs/<str:name>/pause/", views.pause_one, name="job_pause"),
+    path("operations/runs/", views.runs_page, name="job_runs"),
     path("operations/runs/<int:pk>/", views.run_page, name="job_run"),
     path("operations/runs/<int:pk>/live/", views.run_live, name="job_run_live"),
     path("operations/runs/<int:pk>/stop/", views.stop, name="job_run_stop"),

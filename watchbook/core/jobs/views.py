@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -15,10 +15,11 @@ from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core import registry
 from watchbook.core.accounts.access import staff_required
-from watchbook.core.jobs import actions, board
+from watchbook.core.accounts.exports import export
+from watchbook.core.health import Health, needing_attention
+from watchbook.core.jobs import actions, filters, overview
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
-from watchbook.core.jobs.shown import ShownLine, ShownRun
-from watchbook.core.ui.paging import keyset
+from watchbook.core.jobs.overview import ShownLine, ShownRun
 
 
 @staff_required
@@ -26,13 +27,14 @@ from watchbook.core.ui.paging import keyset
 def board_page(request: HttpRequest) -> HttpResponse:
     """What runs, what failed, what comes next."""
     now = clock.now()
-    lines = [ShownLine(line, now) for line in board.lines(now)]
+    lines = [ShownLine(line, now) for line in overview.lines(now)]
     shown = {
         **_live(now),
         "lines": lines,
-        "failed": board.failed(lines, now),
+        "failed": overview.failed_jobs(lines, now),
         "is_paused": bool(lines) and all(line.is_paused for line in lines if line.job.schedule),
         "waiting": JobRun.objects.ready(now).count(),
+        "failing_sources": needing_attention(),
     }
     return render(request, "jobs/board.html", shown)
 
@@ -47,27 +49,42 @@ def live(request: HttpRequest) -> HttpResponse:
 
 
 def _live(now: Any) -> dict[str, Any]:
-    shown = [ShownRun(run, now) for run in board.running()]
+    shown = [ShownRun(run, now) for run in overview.running_now()]
     return {"running": shown, "running_count": sum(run.state == State.RUNNING for run in shown), "counted_at": now}
 
 
 @staff_required
 @require_GET
-def job_page(request: HttpRequest, name: str) -> HttpResponse:
+def runs_page(request: HttpRequest) -> HttpResponseBase:
+    """The runs of all jobs."""
+    shown = filters.RUNS.show(filters.runs(), request.GET)
+    if file := export(request, shown):
+        return file
+    now = clock.now()
+    context = {"listing": shown, "page": shown.page, "runs": [ShownRun(run, now) for run in shown.page]}
+    return render(request, "jobs/runs.html", context)
+
+
+@staff_required
+@require_GET
+def job_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """One job and its runs."""
     now = clock.now()
     job = _job(name)
-    runs = JobRun.objects.filter(name=name).select_related("requested_by")
+    listing = filters.JOB_RUNS.show(filters.runs().filter(name=name), request.GET)
+    if file := export(request, listing):
+        return file
     schedule = JobSchedule.objects.filter(name=name).first()
-    page = keyset(runs, request.GET)
     shown = {
         "job": job,
         "title": _title(name),
         "schedule": schedule,
         "is_paused": schedule is not None and not schedule.is_enabled,
-        "page": page,
-        "runs": [ShownRun(run, now) for run in page],
+        "listing": listing,
+        "page": listing.page,
+        "runs": [ShownRun(run, now) for run in listing.page],
         "now": now,
+        "failing_sources": _failing_source(name),
     }
     return render(request, "jobs/job.html", shown)
 
@@ -77,7 +94,14 @@ def job_page(request: HttpRequest, name: str) -> HttpResponse:
 def run_page(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(JobRun.objects.select_related("requested_by"), pk=pk)
     args = json.dumps(redact.mapping(run.args), ensure_ascii=False, indent=2) if run.args else ""
-    return render(request, "jobs/run.html", {"run": ShownRun(run, clock.now()), "args": args})
+    shown = {"run": ShownRun(run, clock.now()), "args": args, "failing_sources": _failing_source(run.name)}
+    return render(request, "jobs/run.html", shown)
+
+
+def _failing_source(job: str) -> list[tuple[registry.Source, Health]]:
+    """Return the source of a job with its health, if it needs attention. A built-in job belongs to no source."""
+    source = registry.source_of_job(job)
+    return needing_attention(slug=source.slug) if source else []
 
 
 @staff_required
@@ -98,9 +122,9 @@ def run_live(request: HttpRequest, pk: int) -> HttpResponse:
 def run_now(request: HttpRequest, name: str) -> HttpResponse:
     try:
         run = actions.run_soon(name, user=request.user, request=request)
-    except actions.NotByHand:
+    except actions.ManualRunNotAllowed:
         raise Http404 from None
-    messages.success(request, _("%(job)s is in the queue as run %(run)s.") % {"job": _title(name), "run": run.pk})
+    messages.success(request, _("%(job)s is queued as run %(run)s.") % {"job": _title(name), "run": run.pk})
     return redirect("jobs")
 
 
@@ -110,9 +134,9 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     old = get_object_or_404(JobRun, pk=pk)
     try:
         run = actions.run_again(old, user=request.user, request=request)
-    except actions.NotByHand:
+    except actions.ManualRunNotAllowed:
         raise Http404 from None
-    messages.success(request, _("%(job)s is in the queue as run %(run)s.") % {"job": _title(old.name), "run": run.pk})
+    messages.success(request, _("%(job)s is queued as run %(run)s.") % {"job": _title(old.name), "run": run.pk})
     return redirect("job_run", pk=run.pk)
 
 
@@ -121,9 +145,9 @@ def run_again(request: HttpRequest, pk: int) -> HttpResponse:
 def stop(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(JobRun, pk=pk)
     if actions.stop(run, request=request):
-        messages.success(request, _("Run %(run)s is cancelled. What it stored so far stays.") % {"run": pk})
+        messages.success(request, _("Run %(run)s cancelled. The data it stored is kept.") % {"run": pk})
     else:
-        messages.info(request, _("Run %(run)s had ended before.") % {"run": pk})
+        messages.info(request, _("Run %(run)s had already finished.") % {"run": pk})
     return redirect("job_run", pk=pk)
 
 
@@ -146,9 +170,9 @@ def _pause(request: HttpRequest, name: str | None) -> None:
     paused = request.POST.get("paused") == "1"
     actions.set_paused(paused, name, request=request)
     if paused:
-        messages.success(request, _("The schedule is paused. What runs goes on; *Run now* still works."))
+        messages.success(request, _("Schedule paused. Current runs continue, and you can still select *Run now*."))
     else:
-        messages.success(request, _("The schedule goes on."))
+        messages.success(request, _("Schedule resumed."))
 
 
 def _job(name: str) -> registry.Job:

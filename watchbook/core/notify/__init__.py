@@ -1,1 +1,1 @@
-"""Channels, the outbox and delivery: every notice is decided once, told at least once, and carries a stable id."""
+"""Channels, the outbox and deliveries: each notification is written once, sent at least once, and has a stable ID."""

@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class NotifyConfig(AppConfig):
     name = "watchbook.core.notify"
     label = "notify"
+
+    def ready(self) -> None:
+        from watchbook.core.notify import devices  # receivers need the models to be loaded
+
+        devices.connect()

@@ -1,4 +1,4 @@
-"""Background work of this room: delivering what is due, forgetting what is old."""
+"""Jobs of notifications: send what is due, delete what is old."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.notify import options, outbox
 from watchbook.core.notify.models import Delivery, State
-from watchbook.core.notify.outbox.claim import anything_waits
+from watchbook.core.notify.outbox.deliver import anything_waits
 
 BATCH = 500
 
@@ -23,7 +23,7 @@ def anything_due(now: datetime) -> bool:
 
 
 def clean_old(ctx: JobContext) -> Outcome:
-    """Decided deliveries older than the log keeps them; a digest goes after its members."""
+    """Delete finished deliveries that are older than the log keeps them; a digest after its members."""
     before = ctx.now - timedelta(days=options.KEEP_DAYS.value)
     decided = [State.SENT, State.FAILED, State.SKIPPED]
     removed = 0

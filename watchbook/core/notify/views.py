@@ -1,4 +1,4 @@
-"""Pages of channels and their delivery log. Everybody sees his own; anything else is not there."""
+"""Pages of channels and their delivery log. Users see their own; anything else is not found."""
 
 from __future__ import annotations
 
@@ -8,41 +8,46 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Max, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from watchbook.base import clock
-from watchbook.core.notify import actions, senders, unsubscribe
-from watchbook.core.notify.errors import BadConfig, NotifyTrouble
-from watchbook.core.notify.forms import FORMS, ChannelForm
-from watchbook.core.notify.models import ChannelType, Delivery, NotificationChannel, State
-from watchbook.core.ui.paging import keyset
-
-LOG_ROWS = 30
+from watchbook.core.accounts.access import is_safe_target, person_of
+from watchbook.core.accounts.exports import export
+from watchbook.core.notify import actions, devices, filters, rules
+from watchbook.core.notify.channels import BadConfig, ChannelForm, ChannelKind, NotifyError, email, kind_of, kinds
+from watchbook.core.notify.forms import RuleForm, values_of
+from watchbook.core.notify.message import explain
+from watchbook.core.notify.models import Delivery, NotificationChannel, State
 
 
 def _own(request: HttpRequest, pk: UUID) -> NotificationChannel:
-    return get_object_or_404(NotificationChannel.objects.of(request.user).select_related("user"), pk=pk)
+    return get_object_or_404(NotificationChannel.objects.of(person_of(request)).select_related("user"), pk=pk)
 
 
 @require_GET
 def channels(request: HttpRequest) -> HttpResponse:
-    own = NotificationChannel.objects.of(request.user).annotate(
+    own = NotificationChannel.objects.of(person_of(request)).annotate(
         waiting=Count("deliveries", filter=Q(deliveries__state=State.PENDING)),
         last_sent_at=Max("deliveries__sent_at"),
     )
     counts = _counts() if request.user.is_staff else None
-    context = {"channels": list(own.order_by("name", "id")), "kinds": ChannelType, "counts": counts, "now": clock.now()}
+    context = {
+        "channels": list(own.order_by("name", "id")),
+        "counts": counts,
+        "now": clock.now(),
+    }
     return render(request, "notify/channels.html", context)
 
 
 def _counts() -> dict[str, Any]:
-    """What an operator may know of other people's channels: how many, and how they fare."""
-    people = NotificationChannel.objects.filter(house_slot=None)
+    """Return what an operator may know of all channels: how many there are and how many fail."""
+    people = NotificationChannel.objects.filter(account_slot=None)
     day = clock.ago(days=1)
     states = Delivery.objects.filter(Q(created_at__gte=day) | Q(state=State.PENDING)).aggregate(
         waiting=Count("pk", filter=Q(state=State.PENDING)),
@@ -52,55 +57,105 @@ def _counts() -> dict[str, Any]:
     return states | people.aggregate(
         total=Count("pk"),
         active=Count("pk", filter=Q(is_active=True)),
-        in_trouble=Count("pk", filter=Q(failure_count__gt=0, is_active=True)),
+        failing=Count("pk", filter=Q(failure_count__gt=0, is_active=True)),
     )
+
+
+@require_GET
+def choose_channel(request: HttpRequest) -> HttpResponse:
+    count = NotificationChannel.objects.of(person_of(request)).count()
+    context = {"kinds": list(kinds().values()), "count": count, "back": _back(request)}
+    return render(request, "notify/choose.html", context)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def add_channel(request: HttpRequest, kind: str) -> HttpResponse:
-    if kind not in FORMS:
-        raise Http404
-    form = FORMS[kind](request.POST or None, is_operator=request.user.is_staff)
+    found = _kind(kind)
+    name = devices.name_of(request) if kind == devices.KIND else str(found.label)
+    form = found.form(request.POST or None, is_operator=request.user.is_staff, name=name)
     if request.method == "POST" and form.is_valid():
         try:
             saved = actions.create(
-                request.user,  # type: ignore[arg-type]
+                person_of(request),
                 channel_type=kind,
                 given=form.given(),
                 **form.choices(),
             )
         except BadConfig as error:
-            _complain(form, error)
+            _show_error(form, error)
         else:
             return _saved(request, saved)
-    return render(request, "notify/channel_form.html", {"form": form, "kind": ChannelType(kind)})
+    context = {"form": form, "kind": found, "kinds": list(kinds().values()), "devices": _devices(request, kind)}
+    context["back"] = _back(request)
+    return render(request, found.template, context)
+
+
+def _back(request: HttpRequest) -> str:
+    """The page that sent the user here to add a channel, such as Add source; empty if there is none."""
+    target = request.POST.get("next") or request.GET.get("next") or ""
+    return target if is_safe_target(target) else ""
+
+
+def _devices(request: HttpRequest, kind: str) -> list[NotificationChannel]:
+    """Return the browsers of this user that receive push, on the page that adds one."""
+    if kind != devices.KIND:
+        return []
+    return list(NotificationChannel.objects.of(person_of(request)).filter(channel_type=kind).order_by("name", "id"))
+
+
+def _kind(name: str) -> ChannelKind:
+    found = kind_of(name)
+    if found is None:
+        raise Http404
+    return found
 
 
 def _saved(request: HttpRequest, saved: actions.Saved) -> HttpResponse:
+    if saved.channel.channel_type == devices.KIND:
+        devices.keep(request, saved.channel)
     if saved.secret:
         # Not through a redirect: the secret would have to be kept somewhere on the way.
         return render(request, "notify/secret.html", {"channel": saved.channel, "secret": saved.secret})
-    messages.success(request, _("Saved. Press Test to see whether it works."))
-    return redirect("channel", saved.channel.pk)
+    if request.POST.get("then") == "test":
+        return _tested(request, saved.channel)
+    messages.success(request, _("Channel saved. Select Send test to check it."))
+    return redirect(_back(request) or reverse("channel", args=[saved.channel.pk]))
 
 
-def _complain(form: ChannelForm, error: BadConfig) -> None:
+def _show_error(form: ChannelForm, error: BadConfig) -> None:
     form.add_error(error.field if error.field in form.fields else None, error.message)
 
 
 @require_GET
-def channel(request: HttpRequest, pk: UUID) -> HttpResponse:
+def channel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = _own(request, pk)
-    log = keyset(found.deliveries.defer("payload", "html", "text"), request.GET, by="pk", size=LOG_ROWS)
-    return render(request, "notify/channel.html", {"channel": found, "page": log, "now": clock.now()})
+    log = filters.CHANNEL_LOG.show(filters.deliveries(person_of(request)).filter(channel=found), request.GET)
+    if file := export(request, log):
+        return file
+    test = found.deliveries.filter(kind="test").order_by("-pk").first()
+    tried = test.attempts.order_by("-pk").first() if test else None
+    context = {"channel": found, "listing": log, "page": log.page, "test": test, "tried": tried, "now": clock.now()}
+    context |= {"needs_help": "help" in request.GET, "kind": found.kind}
+    return render(request, "notify/channel.html", context)
+
+
+@require_GET
+def delivery_log(request: HttpRequest) -> HttpResponseBase:
+    """The deliveries to all of one's channels."""
+    person = person_of(request)
+    log = filters.log_of(person).show(filters.deliveries(person), request.GET)
+    if file := export(request, log):
+        return file
+    return render(request, "notify/deliveries.html", {"listing": log, "page": log.page})
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def edit_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = _own(request, pk)
-    form = FORMS[found.channel_type](
+    kind = _kind(found.channel_type)
+    form = kind.form(
         request.POST or None,
         is_operator=request.user.is_staff,
         channel=found,
@@ -109,11 +164,11 @@ def edit_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             actions.update(found, given=form.given() or None, **form.choices())
         except BadConfig as error:
-            _complain(form, error)
+            _show_error(form, error)
         else:
             messages.success(request, _("Saved."))
             return redirect("channel", found.pk)
-    context = {"form": form, "channel": found, "kind": ChannelType(found.channel_type)}
+    context = {"form": form, "channel": found, "kind": kind}
     return render(request, "notify/channel_form.html", context)
 
 
@@ -122,7 +177,7 @@ def delete_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = _own(request, pk)
     if request.method == "POST":
         actions.delete(found)
-        messages.success(request, _("The channel %(name)s was removed.") % {"name": found.name})
+        messages.success(request, _("Channel deleted: %(name)s") % {"name": found.name})
         return redirect("channels")
     waiting = found.deliveries.filter(state=State.PENDING).count()
     return render(request, "notify/channel_delete.html", {"channel": found, "waiting": waiting})
@@ -130,18 +185,58 @@ def delete_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def test_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
-    found = _own(request, pk)
+    return _tested(request, _own(request, pk))
+
+
+def _tested(request: HttpRequest, found: NotificationChannel) -> HttpResponse:
     try:
         tried = actions.send_test(found)
-    except NotifyTrouble as error:
+    except NotifyError as error:
         messages.warning(request, error.message)
         return redirect("channel", found.pk)
     if tried.state == State.SENT:
-        messages.success(request, _("The test notice was taken by the receiver."))
-    else:
-        reason = senders.explain(tried.error_code, tried.last_status, tried.last_error)
-        messages.error(request, _("The test notice was not delivered: %(reason)s") % {"reason": reason})
+        messages.success(request, _("Test sent."))
+        return redirect(_back(request) or reverse("channel", args=[found.pk]))
+    reason = explain(tried.error_code, tried.last_status, tried.last_error)
+    messages.error(request, _("Test not sent: %(reason)s") % {"reason": reason})
     return redirect("channel", found.pk)
+
+
+@require_POST
+def confirm_test(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Keep the owner's answer to: did the test arrive?"""
+    found = _own(request, pk)
+    has_arrived = request.POST.get("arrived") == "yes"
+    actions.confirm_test(found, has_arrived=has_arrived)
+    if has_arrived:
+        return redirect("channel", found.pk)
+    return redirect(f"{reverse('channel', args=[found.pk])}?help=1#help")
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def rule(request: HttpRequest, thread: str) -> HttpResponse:
+    """Show and set how notifications about one item are sent, with what the rule would have sent."""
+    user = person_of(request)
+    subject = rules.subject_of(thread, user)
+    if subject is None:
+        raise Http404
+    current = rules.rule_of(subject.thread)
+    form = RuleForm(request.POST or None, subject=subject, initial=values_of(current))
+    wanted = form.rule() if form.is_bound and form.is_valid() else current
+    is_preview = request.POST.get("then") == "preview"
+    if form.is_bound and form.is_valid() and not is_preview:
+        actions.set_rule(user, subject, wanted)
+        messages.success(request, _("Saved."))
+        return redirect("notification_rule", subject.thread)
+    context = {
+        "form": form,
+        "subject": subject,
+        "would_send": rules.preview(subject, wanted, user),
+        "days": rules.PREVIEW_DAYS,
+        "is_preview": is_preview,
+    }
+    return render(request, "notify/rule.html", context)
 
 
 @never_cache
@@ -150,14 +245,14 @@ def rotate_secret(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = _own(request, pk)
     try:
         secret = actions.rotate_secret(found)
-    except NotifyTrouble as error:
+    except NotifyError as error:
         messages.error(request, error.message)
         return redirect("channel", found.pk)
     return render(request, "notify/secret.html", {"channel": found, "secret": secret, "is_rotation": True})
 
 
 def _own_delivery(request: HttpRequest, pk: int) -> Delivery:
-    rows = Delivery.objects.seen_by(request.user).filter(channel__house_slot=None)
+    rows = Delivery.objects.seen_by(person_of(request)).filter(channel__account_slot=None)
     return get_object_or_404(rows.select_related("channel__user", "bundle"), pk=pk)
 
 
@@ -173,8 +268,8 @@ def replay(request: HttpRequest, pk: int) -> HttpResponse:
     found = _own_delivery(request, pk)
     try:
         actions.replay(found)
-        messages.success(request, _("It is sent again with the same id."))
-    except NotifyTrouble as error:
+        messages.success(request, _("Queued for resending with the same ID."))
+    except NotifyError as error:
         messages.error(request, error.message)
     return redirect("delivery", found.pk)
 
@@ -184,11 +279,11 @@ def replay(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def unsubscribe_page(request: HttpRequest, token: str) -> HttpResponse:
-    found = unsubscribe.find(token)
+    found = email.find_by_token(token)
     if found is None:
         raise Http404
     if request.method == "POST":
-        (unsubscribe.resume if request.POST.get("again") else unsubscribe.stop)(found)
+        (email.resubscribe if request.POST.get("again") else email.unsubscribe)(found)
         found.refresh_from_db()
-    is_stopped = found.disabled_reason == unsubscribe.REASON
+    is_stopped = found.disabled_reason == email.UNSUBSCRIBED
     return render(request, "notify/unsubscribe.html", {"channel": found, "is_stopped": is_stopped})

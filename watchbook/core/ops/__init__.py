@@ -1,1 +1,1 @@
-"""Running the house: headers and addresses of requests, health, metrics, backup, doctor, the web process."""
+"""Operations: headers and addresses of requests, health, metrics, backup, doctor, the web process."""

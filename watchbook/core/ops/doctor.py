@@ -14,20 +14,28 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from watchbook.base import clock, env
-from watchbook.base.crypto import KeyTrouble, secret_file
-from watchbook.base.env import WrongSetting
+from watchbook.base.crypto import KeyFileError, first_opens, secret_file
+from watchbook.base.env import InvalidSetting
+from watchbook.base.store import blobs
+from watchbook.base.store.blobs import BlobError
+from watchbook.base.store.models import Blob, SortedList
 from watchbook.base.web.client import Client
 from watchbook.base.web.errors import Refused, TimedOut, Unreachable, WebError
+from watchbook.core.accounts import options as account_options
+from watchbook.core.accounts.models import User
 from watchbook.core.jobs import options as job_options
-from watchbook.core.ops import checked, health, migrating
+from watchbook.core.ops import health, jobs, schema, starting, upgrade
 from watchbook.core.ops.health import Check
+from watchbook.core.people.oidc import try_provider
 
 OLDEST = {"sqlite": (3, 35), "postgresql": (15,), "mysql": (10, 11)}
 CLOCK_SECONDS = 30
+CONNECT_SECONDS = 2
+SHOWN_DIFFERENCES = 12
 
 
 def examine() -> list[Check]:
-    """Every check, in an order in which the first bad one is the one to mend first."""
+    """Every check, in an order in which the first bad one is the one to fix first."""
     checks: list[Check] = []
     silence: str | None = None
     for name, question in QUESTIONS.items():
@@ -42,6 +50,9 @@ def examine() -> list[Check]:
 
 def _silence() -> str:
     """Why the database does not answer; empty when it does. Asked once, because a vain question takes ten seconds."""
+    pool = connection.settings_dict["OPTIONS"].get("pool")
+    if isinstance(pool, dict):
+        pool["timeout"] = CONNECT_SECONDS  # the usual ten seconds are for a busy server, not for this question
     try:
         connection.ensure_connection()
     except DatabaseError as error:
@@ -57,8 +68,8 @@ def _asked(name: str, question: Callable[[], str]) -> Check:
     """A question answers with a sentence, or raises with one."""
     try:
         return Check(name, True, question())
-    except (_Bad, WrongSetting, KeyTrouble) as trouble:
-        return Check(name, False, str(trouble))
+    except (_Bad, InvalidSetting, KeyFileError, BlobError) as error:
+        return Check(name, False, str(error))
     except DatabaseError as error:
         return Check(name, False, _away(error))
     except OSError as error:
@@ -70,8 +81,8 @@ class _Bad(Exception):
 
 
 def _settings() -> str:
-    bind = checked.check_settings()
-    checked.check_stray()
+    bind = starting.check_settings()
+    starting.check_stray()
     known = env.declared()
     note = "" if bind.is_loopback or settings.PUBLIC_URL.startswith("https") else " Others reach it without encryption."
     return f"{sum(option.is_set for option in known.values())} of {len(known)} settings are set, all readable.{note}"
@@ -97,6 +108,21 @@ def _keys() -> str:
     return f"Secrets are sealed with key {next(iter(settings.SECRETS_KEYS))}."
 
 
+def _secrets() -> str:
+    """Decrypt one stored secret of each kind: after a restore without its keys they are locked."""
+    if User._meta.db_table not in connection.introspection.table_names() or upgrade.pending_migrations():
+        return "The schema is not there yet, so there are no secrets."
+    opened = {module.__name__.split(".")[-2]: first_opens(module.reencrypt_values) for module in jobs.secret_modules()}
+    locked = sorted(name for name, is_open in opened.items() if is_open is False)
+    if locked:
+        raise _Bad(
+            f"Stored secrets of {', '.join(locked)} cannot be decrypted with the keys here. "
+            "Copy the old keys folder into the data folder, or enter the values again."
+        )
+    kinds = sum(is_open is True for is_open in opened.values())
+    return f"One secret of each of {kinds} kinds was decrypted." if kinds else "No secrets are stored."
+
+
 def _database() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
@@ -110,12 +136,44 @@ def _database() -> str:
 
 
 def _migrations() -> str:
-    newer, waiting = migrating.unknown(), migrating.waiting()
+    newer, waiting = upgrade.unknown_migrations(), upgrade.pending_migrations()
     if newer:
         raise _Bad(f"The database was made by a newer version ({newer[0]}). Install that version.")
     if waiting:
         raise _Bad(f"{len(waiting)} migrations wait. `watchbook up` or `watchbook migrate` applies them.")
     return "The schema is up to date."
+
+
+def _schema() -> str:
+    """Compare tables, columns, indexes and constraints with the models."""
+    if upgrade.unknown_migrations() or upgrade.pending_migrations():
+        return "Not compared: the schema is not that of this version."
+    found = schema.differences()
+    if found:
+        more = f" And {len(found) - SHOWN_DIFFERENCES} more." if len(found) > SHOWN_DIFFERENCES else ""
+        raise _Bad(
+            f"The schema differs from the models. {' '.join(found[:SHOWN_DIFFERENCES])}{more}"
+            " Restore a backup, or move the data to a new database with `watchbook move`."
+        )
+    return "Tables, columns, indexes and constraints are those of the models."
+
+
+def _blobs() -> str:
+    """Measure the content of every blob that something refers to."""
+    if Blob._meta.db_table not in connection.introspection.table_names():
+        return "The schema is not there yet, so there are no blobs."
+    lost = [blob.sha256 for blob in blobs.missing()]
+    lost += SortedList.objects.filter(data=None, packed_sha256=None).values_list("pk", flat=True)
+    if lost:
+        raise _Bad(
+            f"{len(lost)} blobs are missing, such as {lost[0][:12]}. New content goes to {_shown_place()}. "
+            "The next complete check of a source repairs its lists; a backup has the rest."
+        )
+    return f"{Blob.objects.referenced().count()} blobs are complete. New content goes to {_shown_place()}."
+
+
+def _shown_place() -> str:
+    return {"files": "the data folder", "database": "the database"}.get(settings.BLOBS, str(settings.BLOBS))
 
 
 def _disk() -> str:
@@ -194,6 +252,16 @@ def _is_site(name: str) -> bool:
     return str(option.value).startswith(("http://", "https://"))
 
 
+def _sign_in() -> str:
+    if not account_options.is_oidc_set():
+        return "Single sign-on is not set."
+    for step in try_provider(None):
+        if not step.is_ok:
+            raise _Bad(step.text)
+    only = " It is the only way in." if account_options.is_oidc_only() else ""
+    return f"{account_options.OIDC_ISSUER.value} answers.{only}"
+
+
 def _workers() -> str:
     if "job_workers" not in connection.introspection.table_names():
         return "None has been here yet."
@@ -212,11 +280,15 @@ QUESTIONS: dict[str, Callable[[], str]] = {
     "keys": _keys,
     "disk": _disk,
     "database": _database,
+    "secrets": _secrets,
     "migrations": _migrations,
+    "schema": _schema,
+    "blobs": _blobs,
     "clock": _clock,
     "broker": _broker,
     "mail": _mail,
+    "sign_in": _sign_in,
     "reachability": _reachability,
     "workers": _workers,
 }
-ON_THE_DATABASE = {"database", "migrations", "clock", "workers"}
+ON_THE_DATABASE = {"database", "secrets", "migrations", "schema", "blobs", "clock", "workers"}

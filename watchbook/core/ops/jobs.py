@@ -1,33 +1,76 @@
-"""The nightly backup."""
+"""Jobs of operations: the nightly backup, unused blobs, and re-encrypting secrets with the newest key."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
-from watchbook.core.jobs.context import JobContext, Outcome
-from watchbook.core.jobs.errors import GiveUp
-from watchbook.core.ops import options
-from watchbook.core.ops.backup import shelf
-from watchbook.core.ops.backup.errors import BackupTrouble
+from django.conf import settings
 
-
-def backup_wanted(_now: datetime) -> bool:
-    return options.BACKUP_DAILY.value
+from watchbook.base.crypto import CURRENT, LOCKED, REENCRYPTED, key_of
+from watchbook.base.store import blobs
+from watchbook.core import registry
+from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.ops import backup, options
+from watchbook.core.ops.backup.archive import BackupError
 
 
 def back_up(ctx: JobContext) -> Outcome:
-    """Take a backup to the shelf, then let go of the oldest ones."""
+    """Create a backup in the backups folder, then delete the oldest ones."""
     from watchbook.core.ops.backup.taking import take  # only where a backup is made
 
-    def tell(figures: dict[str, Any]) -> None:
+    def report(figures: dict[str, Any]) -> None:
         ctx.report(**figures)
         ctx.beat()
 
     try:
-        taken = take(shelf.new_path(), tell=tell)
-    except BackupTrouble as error:
+        taken = take(backup.new_path(), report=report)
+    except BackupError as error:
         raise GiveUp(str(error), "backup_failed") from error
-    removed = shelf.remove_old(options.BACKUP_KEEP.value)
-    figures = {"bytes": taken.size, "rows": taken.manifest.rows, "blobs": taken.manifest.blobs, "removed": len(removed)}
-    return Outcome("done", {"step": "verified", "name": taken.path.name, **figures})
+    removed = backup.remove_old(options.BACKUP_KEEP.value)
+    contents = taken.manifest
+    figures = {"bytes": taken.size, "rows": contents.rows, "blobs": contents.blobs, "removed": len(removed)}
+    lost = {"missing_blobs": len(contents.missing_blobs)} if contents.missing_blobs else {}
+    return Outcome("partly" if lost else "done", {"step": "verified", "name": taken.path.name, **figures, **lost})
+
+
+def clean_blobs(ctx: JobContext) -> Outcome:
+    """Delete blobs that nothing has referred to for a day, and what killed processes left."""
+    try:
+        done = blobs.clean(ctx.beat)
+    except blobs.PlaceFailed as error:
+        raise GiveUp(str(error), "storage_failed") from error
+    figures = {"blobs": done.blobs, "bytes": done.bytes, "drafts": done.drafts}
+    return Outcome("done" if any(figures.values()) else "nothing_to_do", figures)
+
+
+# Modules of core with `reencrypt_values`; those of systems are found by their folders.
+MODULES = ("watchbook.core.accounts.adapter", "watchbook.core.notify.config", "watchbook.core.ops.stored")
+
+
+def reencrypt_secrets(ctx: JobContext) -> Outcome:
+    """Re-encrypt one value per transaction, so that the next run can continue. Values without a key stay."""
+    counts: Counter[str] = Counter({REENCRYPTED: 0, CURRENT: 0, LOCKED: 0})
+    missing: Counter[str] = Counter()
+    for word, old in _values(ctx):
+        counts[word] += 1
+        if word == LOCKED:
+            missing[key_of(old)] += 1
+        ctx.report(**counts)
+    figures = {**counts, "key": next(iter(settings.SECRETS_KEYS)), "missing_keys": dict(missing)}
+    if counts[LOCKED]:
+        return Outcome("partly", figures)
+    return Outcome("done", figures) if counts[REENCRYPTED] else Outcome(NOTHING_TO_DO.word, figures)
+
+
+def _values(ctx: JobContext) -> Iterator[tuple[str, str]]:
+    for module in secret_modules():
+        yield from module.reencrypt_values(ctx.writing)
+
+
+def secret_modules() -> list[Any]:
+    """Return every module with a `reencrypt_values` function: those of core and of the systems."""
+    own = [import_module(name) for name in MODULES]
+    return [*own, *(module for _source, module in registry.parts("reencrypt"))]

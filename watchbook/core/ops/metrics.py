@@ -1,4 +1,4 @@
-"""Figures for Prometheus. Counted from the database at each request, so that any number of processes tells the same."""
+"""Figures for Prometheus. Counted from the database at each request, so that all processes return the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 
 from watchbook import __version__
 from watchbook.base import clock
-from watchbook.base.store.disk import disk_usage
+from watchbook.base.store.folder import disk_usage
 from watchbook.core.alerts.models import Alert
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.models import Delivery, Level
@@ -21,16 +21,16 @@ from watchbook.core.ops import health
 def render() -> bytes:
     """The text form of everything. A registry of our own: nothing that a library registers slips in."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(HouseCollector())
+    registry.register(ServerCollector())
     ProcessCollector(namespace="watchbook_web", registry=registry)
     return generate_latest(registry)
 
 
-class HouseCollector:
+class ServerCollector:
     def collect(self) -> Iterator[Metric]:
         yield InfoMetricFamily("watchbook", "Version of the program.", {"version": __version__})
         yield from _jobs()
-        yield from _notices()
+        yield from _notifications()
         yield from _health()
 
 
@@ -54,9 +54,9 @@ def _jobs() -> Iterator[Metric]:
     yield requests
 
 
-def _notices() -> Iterator[Metric]:
+def _notifications() -> Iterator[Metric]:
     pending = Delivery.objects.filter(state=DeliveryState.PENDING).count()
-    yield GaugeMetricFamily("watchbook_outbox_pending", "Notices that are not sent yet.", pending)
+    yield GaugeMetricFamily("watchbook_outbox_pending", "Notifications that are not sent yet.", pending)
     alerts = GaugeMetricFamily("watchbook_alerts_open", "Open alerts, by level.", labels=["level"])
     opened = dict(Alert.objects.filter(live_slot__isnull=False).values_list("level").annotate(n=Count("pk")).order_by())
     for level in Level.values:

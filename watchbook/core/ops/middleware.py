@@ -1,18 +1,26 @@
-"""What every request meets first: its id, its true address, and the headers that every answer carries."""
+"""Request ids, security headers, trusted proxies, and the response to a request that failed."""
 
 from __future__ import annotations
 
 import ipaddress
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 
-from watchbook.base.env import WrongSetting
-from watchbook.base.logs import known, request_id
-from watchbook.base.logs.names import hides
+from watchbook.base.env import InvalidSetting
+from watchbook.base.logs import accept_request_id, redact, using_request_id
+from watchbook.base.logs.redact import hides
+from watchbook.base.store.blobs import BlobError
+from watchbook.base.store.folder import disk_usage
+from watchbook.core.accounts.options import REMOTE_USER_HEADER
+from watchbook.core.api.errors import RETRY_SECONDS
+from watchbook.kit import errors
 
 log = logging.getLogger("watchbook.requests")
 
@@ -42,10 +50,10 @@ class RequestId:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # From META: request.headers is a copy that would keep what TrustedProxy blanks.
-        given = request_id.accept(request.META.get("HTTP_X_REQUEST_ID"))
+        given = accept_request_id(request.META.get("HTTP_X_REQUEST_ID"))
         # Django still has a word to say about the request when we are done, so this is ended by the next one.
-        known.begin_here()
-        with request_id.using(given) as value:
+        redact.begin_here()
+        with using_request_id(given) as value:
             request.request_id = value  # type: ignore[attr-defined]
             began = time.monotonic()
             response = self.get_response(request)
@@ -60,7 +68,7 @@ class RequestId:
         """The key of a reset link or of a feed stands in the path: nothing that this request logs may show it."""
         for name, value in kwargs.items():
             if hides(name):
-                known.remember_here(str(value))
+                redact.remember_here(str(value))
 
 
 class SecurityHeaders:
@@ -79,7 +87,7 @@ class SecurityHeaders:
         headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
         headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         headers.setdefault("Content-Security-Policy", BARE_POLICY)
-        # Static files come with their own; whatever else left it open is a page somebody may be signed in to.
+        # Static files come with their own; any other response may be a page for a signed-in user.
         headers.setdefault("Cache-Control", "private, no-store")
         return response
 
@@ -99,7 +107,8 @@ class TrustedProxy:
         meta = request.META
         given = {name: meta.get(name, "") for name in FORWARDED}
         meta.update({name: "" for name in FORWARDED if name in meta})
-        if self._is_trusted(meta.get("REMOTE_ADDR", "")):
+        request.is_from_proxy = self._is_trusted(meta.get("REMOTE_ADDR", ""))  # type: ignore[attr-defined]
+        if request.is_from_proxy:  # type: ignore[attr-defined]
             meta["REMOTE_ADDR"] = self._client(given["HTTP_X_FORWARDED_FOR"], meta["REMOTE_ADDR"])
             scheme = given["HTTP_X_FORWARDED_PROTO"].rsplit(",", 1)[-1].strip().lower()
             if scheme in {"http", "https"}:
@@ -123,11 +132,27 @@ class TrustedProxy:
         return address is not None and any(address in network for network in self.networks)
 
 
+class RemoteUser:
+    """Signs in the user whom a trusted proxy names in the header of the settings. From others it is not read."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if header := REMOTE_USER_HEADER.value:
+            given = request.META.pop("HTTP_" + header.upper().replace("-", "_"), "")
+            if getattr(request, "is_from_proxy", False):
+                from watchbook.core.people import remote_user  # only where the option is set
+
+                remote_user.follow(request, given)
+        return self.get_response(request)
+
+
 def networks(words: Iterable[str]) -> tuple[Network, ...]:
     try:
         return tuple(ipaddress.ip_network(word, strict=False) for word in words)
     except ValueError as error:
-        raise WrongSetting(f"WATCHBOOK_TRUSTED_PROXIES: {error}") from None
+        raise InvalidSetting(f"WATCHBOOK_TRUSTED_PROXIES: {error}") from None
 
 
 def read_address(text: str) -> Address | None:
@@ -142,3 +167,35 @@ def read_address(text: str) -> Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Respond 503 when the database is down or busy, and name a full disk; other errors stay 500."""
+    is_database = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+    if is_database and disk_usage().is_full:
+        return errors.server_error(request, errors.DISK_FULL)
+    if isinstance(sys.exc_info()[1], BlobError):
+        return errors.server_error(request, errors.CONTENT_MISSING)
+    response = errors.server_error(request)
+    if is_database:
+        response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+class Compression(GZipMiddleware):
+    """Compress text for browsers that accept it.
+
+    Only responses to GET: pages that show a secret once are responses to POST. Django adds random bytes to each
+    response, so that its length tells nothing about a secret in it (BREACH).
+    """
+
+    types = ("text/", "application/json", "application/javascript", "application/atom+xml", "application/feed+json",
+             "application/manifest+json", "image/svg+xml")  # fmt: skip
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        kind = response.headers.get("Content-Type", "")
+        is_stream = kind.startswith("text/event-stream") or response.has_header("Content-Range")
+        if request.method != "GET" or is_stream or not kind.startswith(self.types):
+            return response
+        return super().process_response(request, response)

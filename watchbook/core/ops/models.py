@@ -1,8 +1,39 @@
-"""The table behind Django's database cache, made by a migration so that nobody has to run createcachetable."""
+"""Tables of the platform: stored settings, and the database cache, so that createcachetable is not needed."""
 
 from __future__ import annotations
 
 from django.db import models
+
+
+class StoredSetting(models.Model):
+    """A setting that an operator stored, encrypted. The environment wins over it."""
+
+    name = models.CharField(max_length=100, primary_key=True)
+    value = models.TextField()
+    changed_at = models.DateTimeField()
+    changed_by = models.CharField(max_length=254, blank=True)
+
+    class Meta:
+        db_table = "stored_settings"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SettingsCheck(models.Model):
+    """The last test of a group of settings: since when it works or fails, and what the other side answered."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    is_ok = models.BooleanField()
+    since = models.DateTimeField()
+    checked_at = models.DateTimeField()
+    answer = models.CharField(max_length=500, blank=True, default="")
+
+    class Meta:
+        db_table = "settings_checks"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class CacheEntry(models.Model):

@@ -1,6 +1,6 @@
 """The web process: waitress with a few threads, and beside it the embedded runner when there is no broker.
 
-Told to end, it takes no new request, finishes what it answers, lets jobs finish or hand back, leaves nothing leased.
+On a stop signal it accepts no new request, finishes open ones, lets jobs finish or requeue, and keeps no lease.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from django.db import DatabaseError
+
 from watchbook.core.jobs import options as job_options
 from watchbook.core.jobs.actions import hand_back_rest
-from watchbook.core.jobs.embedded import Embedded
+from watchbook.core.jobs.runner import Embedded
 from watchbook.core.ops import options
-from watchbook.core.ops.address import Bind
+from watchbook.core.ops.starting import Bind
 
 if TYPE_CHECKING:
     from waitress.server import BaseWSGIServer
@@ -35,7 +37,7 @@ def wants_embedded() -> bool:
 
 
 class WebProcess:
-    """Everything that lives in one web process."""
+    """The parts of one web process."""
 
     def __init__(self, bind: Bind, *, application: Any = None) -> None:
         self.stopping = threading.Event()
@@ -58,7 +60,7 @@ class WebProcess:
             ready()
             while not self.stopping.wait(1):
                 if not self.web.is_alive():
-                    log.critical("the web server ended by itself")
+                    log.critical("the web server stopped unexpectedly")
                     self._end()
                     return 1
             self._end()
@@ -71,17 +73,24 @@ class WebProcess:
         self.stopping.set()
 
     def _end(self) -> None:
-        deadline = time.monotonic() + options.GRACE_SECONDS.value
+        deadline = time.monotonic() + job_options.GRACE_SECONDS.value
         log.info("ending: finishing requests and jobs")
         self.server.accepting = False
-        jobs = threading.Thread(target=self._end_jobs, args=(options.GRACE_SECONDS.value,), daemon=True)
+        jobs = threading.Thread(target=self._end_jobs, args=(job_options.GRACE_SECONDS.value,), daemon=True)
         jobs.start()
         while self._is_answering() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.server.task_dispatcher.shutdown(timeout=max(deadline - time.monotonic(), 0.1))
         jobs.join(max(deadline - time.monotonic(), 0.1))
         if self.embedded:
+            self._hand_back()
+
+    def _hand_back(self) -> None:
+        try:
             hand_back_rest()
+        except DatabaseError as error:
+            # Without a database nothing can be given back; the leases run out, and the next worker takes the runs.
+            log.warning("runs could not be handed back: the database does not answer (%s)", type(error).__name__)
 
     def _end_jobs(self, grace_seconds: float) -> None:
         if self.embedded:
@@ -108,6 +117,8 @@ def _listen(bind: Bind, application: Any) -> BaseWSGIServer:
             max_request_body_size=options.MAX_BODY_MB.value * 1024 * 1024,
             max_request_header_size=64 * 1024,
             connection_limit=500,
+            # Read on while a request runs: only then is a client that went away seen.
+            channel_request_lookahead=1,
             # Which proxies are believed is decided in one place, the TrustedProxy middleware.
             clear_untrusted_proxy_headers=False,
         )

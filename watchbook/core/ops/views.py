@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.base import clock
-from watchbook.base.store.disk import disk_usage
+from watchbook.base.store.folder import disk_usage
 from watchbook.core import registry
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.access import staff_required
 from watchbook.core.alerts.models import Alert
-from watchbook.core.jobs import actions, liveness
+from watchbook.core.health import all_health
+from watchbook.core.jobs import actions, dispatch
 from watchbook.core.jobs.models import JobRun, State, Worker
 from watchbook.core.notify.models import Delivery
 from watchbook.core.notify.models import State as DeliveryState
-from watchbook.core.ops import health, options
-from watchbook.core.ops.backup import shelf
+from watchbook.core.ops import backup, health, options
 
 BACKUP_JOB = "ops.backup"
 
@@ -35,12 +35,13 @@ def overview(request: HttpRequest) -> HttpResponse:
         "checks": checks,
         "is_ready": all(check.ok for check in checks),
         "workers": Worker.objects.order_by("role", "name"),
-        "alive_since": now - liveness.ALIVE_FOR,
+        "alive_since": now - dispatch.ALIVE_FOR,
         "running": JobRun.objects.filter(state=State.RUNNING).count(),
         "waiting": JobRun.objects.ready(now).count(),
         "pending": Delivery.objects.filter(state=DeliveryState.PENDING).count(),
         "alerts": Alert.objects.filter(live_slot__isnull=False).count(),
         "disk": disk_usage(),
+        "sources": [(registry.source(slug), each) for slug, each in all_health().items()],
     }
     return render(request, "ops/overview.html", shown)
 
@@ -50,11 +51,11 @@ def overview(request: HttpRequest) -> HttpResponse:
 def backups(request: HttpRequest) -> HttpResponse:
     running = JobRun.objects.live().filter(name=BACKUP_JOB).order_by("-pk").first()
     shown = {
-        "backups": shelf.listed(),
+        "backups": backup.listed(),
         "running": running,
         "is_daily": options.BACKUP_DAILY.value,
         "keep": options.BACKUP_KEEP.value,
-        "folder": shelf.folder(),
+        "folder": backup.folder(),
         "can_run": BACKUP_JOB in registry.jobs(),
     }
     return render(request, "ops/backups.html", shown)
@@ -65,17 +66,17 @@ def backups(request: HttpRequest) -> HttpResponse:
 def back_up_now(request: HttpRequest) -> HttpResponse:
     try:
         actions.run_soon(BACKUP_JOB, user=request.user, request=request)
-    except actions.NotByHand:
+    except actions.ManualRunNotAllowed:
         raise Http404 from None
-    messages.success(request, _("The backup is being made. It appears here once it is verified."))
+    messages.success(request, _("Backup started. It appears here after verification."))
     return redirect("ops_backups")
 
 
 @staff_required
 @require_GET
 def download(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Hand out a backup. It holds everything that everybody stored, so the audit log keeps who took it."""
-    path = shelf.find(name)
+    """Download a backup. It contains all data, so the audit log records who downloaded it."""
+    path = backup.find(name)
     if path is None:
         raise Http404
     audit.record("export.made", subject=name, request=request)

@@ -1,4 +1,4 @@
-"""Search and saved searches for programs."""
+"""Search and saved-search endpoints."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from watchbook.core import registry
-from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.api.answers import Answer, Listing, said
-from watchbook.core.api.errors import Invalid, must_be_known
+from watchbook.core.accounts.access import person_of, viewer_scopes
+from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.paging import PageQuery, keyset
-from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.api.schemas import Answer, Listing, said
+from watchbook.core.notify.actions import own_channels
 from watchbook.core.search import query as queries
 from watchbook.core.search import saved as actions
-from watchbook.core.search.find import BadCursor, Hit, find
+from watchbook.core.search.fields import known_kinds
+from watchbook.core.search.find import Hit, find
 from watchbook.core.search.highlight import Segment
 from watchbook.core.search.models import SavedSearch
 
@@ -28,36 +28,52 @@ router = Router()
 
 
 class SegmentOut(Answer):
-    """A piece of a title or an excerpt."""
+    """Part of a title or an excerpt."""
 
     text: str
-    is_match: bool = said("Is it one of the words that were looked for?")
+    is_match: bool = said("True if this part matches a word of the query.")
 
 
 class HitOut(Answer):
-    """An item of any system that holds all the words."""
+    """An item of any source that contains all words of the query."""
 
-    kind: str = said("What it is; `kind` and `id` name it for a clip, too.")
+    kind: str = said("Type of the item; `kind` and `id` also name it for a clip.")
     id: str
-    source: str = said("The system it belongs to.")
+    source: str = said("Slug of the source.")
     title: str
-    url: str = said("The page that shows it.")
+    url: str = said("Page of the item.")
     occurred_at: datetime
     is_title_hit: bool
     title_parts: list[SegmentOut]
-    body_parts: list[SegmentOut] = said("An excerpt around the words.")
+    body_parts: list[SegmentOut] = said("Excerpt around the matching words.")
 
 
 class HitPage(Listing[HitOut]):
-    """A page may be short and still have a next one."""
+    """Search results. A page can have fewer items than `limit` and still have a next page."""
 
 
 class SearchQuery(PageQuery):
-    """Every word of `q` must be there; "quoted words" stand side by side. `kind` may be given several times."""
+    """`q` is in the query language: words, "phrases", OR, -, brackets, `title:`, `author:`, `in:`, `type:`, `site:`,
+    `before:`, `after:`, `score>=`; anything else is a word. `kind` can be given several times."""
 
     q: str = ""
     kind: list[str] = []
     since: datetime | None = None
+
+
+class PreviewQuery(Schema):
+    """A query, and types of items; `kind` can be given several times."""
+
+    q: str = ""
+    kind: list[str] = []
+
+
+class PreviewOut(Answer):
+    """What a saved search would have matched."""
+
+    matches: int
+    is_whole: bool = said("False if there are more matches than were counted.")
+    days: int = said("How many days were counted, up to now.")
 
 
 class SavedIn(Schema):
@@ -72,17 +88,17 @@ class SavedPatch(Schema):
 
 
 class SavedOut(Answer):
-    """A search whose new hits are told."""
+    """A search that notifies you of new matches."""
 
     row = SavedSearch
 
     id: int
     name: str
     query: str
-    kinds: list[str] = said("Only items of these kinds; empty for all.")
+    kinds: list[str] = said("Only items of these types; empty for all.")
     channel_ids: list[UUID]
     is_active: bool
-    match_count: int = said("How many hits it has told so far.")
+    match_count: int = said("Number of matches so far.")
     last_match_at: datetime | None
     created_at: datetime
 
@@ -93,54 +109,61 @@ class SavedPage(Listing[SavedOut]):
 
 @router.get("/search", response=HitPage)
 def search(request: HttpRequest, asked: Query[SearchQuery]) -> Any:
-    """Everything you may see that holds all the words; title hits first, then newest."""
-    known = {kind.name for source in registry.sources() for kind in source.search_kinds}
-    for kind in asked.kind:
-        must_be_known("kind", kind, known)
-    try:
-        page = find(
-            queries.read(asked.q),
-            scopes=viewer_scopes(request.user),
-            kinds=asked.kind or None,
-            since=asked.since,
-            limit=asked.limit,
-            before=asked.cursor or None,
-        )
-    except BadCursor as error:
-        raise Invalid(str(error), code="bad_cursor") from None
+    """Search everything you can see. Title matches come first, then the newest items."""
+    _check_kinds(asked.kind)
+    page = find(
+        queries.read(asked.q),
+        scopes=viewer_scopes(request.user),
+        kinds=asked.kind or None,
+        since=asked.since,
+        limit=asked.limit,
+        before=asked.cursor or None,
+    )
     return {"items": [hit_out(hit) for hit in page.items], "next": page.next or None}
+
+
+def _check_kinds(kinds: list[str]) -> None:
+    known = known_kinds()
+    for kind in kinds:
+        must_be_known("kind", kind, known)
+
+
+@router.get("/search/preview", response=PreviewOut)
+def preview_search(request: HttpRequest, asked: Query[PreviewQuery]) -> Any:
+    """Count what a saved search would have matched in the last 7 days."""
+    _check_kinds(asked.kind)
+    found = actions.preview(person_of(request), queries.read(asked.q), asked.kind)
+    return {"matches": found.matches, "is_whole": found.is_whole, "days": found.days}
 
 
 @router.get("/saved-searches", response=SavedPage)
 def list_saved(request: HttpRequest, page: Query[PageQuery]) -> Any:
-    """Your saved searches."""
-    rows = SavedSearch.objects.of(request.user).prefetch_related("channels")
+    """List your saved searches."""
+    rows = SavedSearch.objects.of(person_of(request)).prefetch_related("channels")
     return keyset(rows, page, by="-id", make=saved_out)
 
 
 @router.post("/saved-searches", response={201: SavedOut})
 def save_search(request: HttpRequest, given: SavedIn) -> Any:
-    """Save a search; new hits are told through its channels."""
-    own = {channel.pk: channel for channel in NotificationChannel.objects.of(request.user)}
-    if missing := [pk for pk in given.channel_ids if pk not in own]:
-        raise Invalid(details=[{"field": "channel_ids", "message": f"there is no channel {missing[0]}"}])
-    channels = [own[pk] for pk in dict.fromkeys(given.channel_ids)]
-    saved = actions.save(request.user, name=given.name, query=given.query, kinds=given.kinds, channels=channels)
+    """Save a search. Its channels receive one notification for each new match."""
+    user = person_of(request)
+    channels = own_channels(user, given.channel_ids)
+    saved = actions.save(user, name=given.name, query=given.query, kinds=given.kinds, channels=channels)
     return Status(201, saved_out(saved))
 
 
 @router.patch("/saved-searches/{int:saved_id}", response=SavedOut)
 def change_saved(request: HttpRequest, saved_id: int, given: SavedPatch) -> Any:
-    """Switch a saved search on or off."""
-    saved = get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id)
+    """Enable or disable a saved search."""
+    saved = get_object_or_404(SavedSearch.objects.of(person_of(request)), pk=saved_id)
     actions.set_active(saved, active=given.is_active)
     return saved_out(saved)
 
 
 @router.delete("/saved-searches/{int:saved_id}", response={204: None})
 def remove_saved(request: HttpRequest, saved_id: int) -> Any:
-    """Forget a saved search."""
-    get_object_or_404(SavedSearch.objects.of(request.user), pk=saved_id).delete()
+    """Delete a saved search."""
+    actions.remove(get_object_or_404(SavedSearch.objects.of(person_of(request)), pk=saved_id))
     return Status(204, None)
 
 

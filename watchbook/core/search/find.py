@@ -7,12 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 
+from watchbook.base.clock import bounded
+from watchbook.core import registry
+from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.accounts.models import User
 from watchbook.core.search import query as queries
-from watchbook.core.search.dialects import Place, Wanted, dialect
+from watchbook.core.search.compiling import column_condition, index_expression
+from watchbook.core.search.dialects import Filters, Position, dialect
+from watchbook.core.search.fields import DocumentFields
 from watchbook.core.search.highlight import Segment, excerpt, mark
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.search.query import Query
-from watchbook.core.search.tokens import searchable
+from watchbook.kit.paging import InvalidCursor
 
 MAX_LIMIT = 200
 # Texts read for one page. Phrases whose words are common but never meet would otherwise read the whole archive; the
@@ -21,13 +27,11 @@ MAX_READ = 3000
 CHUNK = 50
 # Characters read for counting, so that a page with numbers costs little more than one without.
 COUNTED = 1_000_000
+# A document without a text costs a row, too.
+ROW_COSTS = 50
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 T = TypeVar("T")
-
-
-class BadCursor(ValueError):
-    """The cursor is not one that this search gave out. Begin without one."""
 
 
 @dataclass(frozen=True)
@@ -59,24 +63,24 @@ class Cursor:
     """A position: among the title hits or among the others, and the document it stands after."""
 
     in_title: bool
-    place: Place | None = None
+    position: Position | None = None
 
     @classmethod
     def read(cls, text: str) -> Cursor:
         try:
             tier, micros, document_id = (int(part) for part in text[:60].split("."))
             if tier not in {0, 1} or not 0 <= document_id < 1 << 63:
-                raise BadCursor(text[:60])
-            place = Place(EPOCH + timedelta(microseconds=micros), document_id) if document_id else None
-            return cls(bool(tier), place)
+                raise InvalidCursor
+            position = Position(EPOCH + timedelta(microseconds=micros), document_id) if document_id else None
+            return cls(bool(tier), position)
         except (ValueError, OverflowError):
-            raise BadCursor("the cursor was not made by this search") from None
+            raise InvalidCursor from None
 
     def __str__(self) -> str:
-        if self.place is None:
+        if self.position is None:
             return f"{int(self.in_title)}.0.0"
-        micros = (self.place.occurred_at - EPOCH) // timedelta(microseconds=1)
-        return f"{int(self.in_title)}.{micros}.{self.place.document_id}"
+        micros = (self.position.occurred_at - EPOCH) // timedelta(microseconds=1)
+        return f"{int(self.in_title)}.{micros}.{self.position.document_id}"
 
 
 @dataclass(frozen=True)
@@ -99,121 +103,161 @@ def find(
     since: datetime | None = None,
     limit: int = 30,
     before: str | None = None,
+    titles_first: bool = True,
 ) -> Page[Hit]:
-    """Documents in these scopes that hold every word. `before` is the `next` of the last page; may raise BadCursor."""
+    """Find documents in these scopes that match the query. `before` is the `next` of the last page."""
     asked = query if isinstance(query, Query) else queries.read(query)
-    start = Cursor.read(before) if before else Cursor(in_title=True)
-    wanted = Wanted(
-        asked.lookups,
-        in_title=start.in_title,
-        scopes=tuple(dict.fromkeys(scopes)),
-        kinds=None if kinds is None else tuple(dict.fromkeys(kinds)),
-        since=bounded(since),
-        after=start.place,
-    )
-    if not asked or not wanted.scopes or wanted.kinds == ():
+    start = Cursor.read(before) if before else Cursor(in_title=titles_first and bool(asked.terms))
+    filters = _filters(asked, scopes, kinds, since, in_title=start.in_title)
+    if filters is None:
         return Page(())
-    return _page(asked, wanted, max(1, min(limit, MAX_LIMIT)))
+    search = _Search(asked, titles_first and bool(asked.terms))
+    return search.page(replace(filters, after=start.position), start.in_title, max(1, min(limit, MAX_LIMIT)))
 
 
-def count(query: Query, *, scopes: Iterable[str], since: datetime | None = None, most: int = 200) -> Count:
-    """How many documents of each kind hold every word, up to a bound of documents and of characters read."""
+def newest_for(query: str, user: User, limit: int) -> tuple[Hit, ...]:
+    """What a user's query finds, the newest first."""
+    return find(query, scopes=viewer_scopes(user), limit=limit, titles_first=False).items
+
+
+def count(
+    query: Query,
+    *,
+    scopes: Iterable[str],
+    kinds: Iterable[str] | None = None,
+    since: datetime | None = None,
+    most: int = 200,
+) -> Count:
+    """How many documents of each kind match, up to a bound of documents and of characters read."""
     by_kind: dict[str, int] = {}
-    wanted = Wanted(query.lookups, in_title=False, scopes=tuple(dict.fromkeys(scopes)), since=bounded(since))
-    if not query or not wanted.scopes:
+    filters = _filters(query, scopes, kinds, since, in_title=False)
+    if filters is None:
         return Count({}, is_whole=True)
     characters = found = 0
-    for document in _candidates(wanted, most + 1):
-        characters += len(document.body)
+    for document in _candidates(filters, most + 1):
+        characters += len(document.title) + len(document.body) + ROW_COSTS
         if found == most or characters > COUNTED:
             return Count(by_kind, is_whole=False)
-        if query.is_found(searchable(document.title), searchable(document.body)):
+        if query.is_found(DocumentFields(document)):
             found += 1
             by_kind[document.kind] = by_kind.get(document.kind, 0) + 1
     return Count(by_kind, is_whole=True)
 
 
-def bounded(moment: datetime | None) -> datetime | None:
-    """A moment that every database can compare: aware, and not at the ends of the calendar."""
-    if moment is None or moment.year < 1900:
+def _filters(
+    query: Query, scopes: Iterable[str], kinds: Iterable[str] | None, since: datetime | None, *, in_title: bool
+) -> Filters | None:
+    """What the database is asked; None when nothing can be found."""
+    listed = None if kinds is None else tuple(dict.fromkeys(kinds))
+    allowed = tuple(dict.fromkeys(scopes))
+    if query.root is None or not allowed or listed == ():
         return None
-    if moment.year > 2200:
-        return datetime(2200, 1, 1, tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return Filters(
+        expression=index_expression(query.root, titled=in_title),
+        where=column_condition(query.root),
+        scopes=allowed,
+        kinds=listed,
+        since=bounded(since),
+    )
 
 
-def _page(query: Query, wanted: Wanted, limit: int) -> Page[Hit]:
-    found: list[tuple[bool, SearchDocument]] = []
-    for read, (in_title, document) in enumerate(_walk(query, wanted, limit + 1), 1):
-        if _holds(query, document, in_title=in_title):
-            found.append((in_title, document))
-            if len(found) > limit:
-                return Page(_hits(query, found[:limit]), str(_after(*found[limit - 1])))
-        if read >= MAX_READ:
-            return Page(_hits(query, found), str(_after(in_title, document)))
-    return Page(_hits(query, found))
+@dataclass(frozen=True)
+class _Search:
+    """One question. With `is_tiered` title hits come first, then the others; without it all by date."""
+
+    query: Query
+    is_tiered: bool
+
+    def page(self, filters: Filters, in_title: bool, limit: int) -> Page[Hit]:
+        found: list[tuple[bool, SearchDocument]] = []
+        for read, (is_title_hit, document) in enumerate(self._walk(filters, in_title, limit + 1), 1):
+            if self._holds(document, in_title=is_title_hit):
+                found.append((is_title_hit, document))
+                if len(found) > limit:
+                    return Page(_hits(self.query, found[:limit]), str(_after(*found[limit - 1])))
+            if read >= MAX_READ:
+                return Page(_hits(self.query, found), str(_after(is_title_hit, document)))
+        return Page(_hits(self.query, found))
+
+    def _walk(self, filters: Filters, in_title: bool, need: int) -> Iterator[tuple[bool, SearchDocument]]:
+        """Candidates in the order of the answer: by title, then all (title hits come again and are passed over)."""
+        if in_title and self.query.root is not None:
+            for document in _candidates(filters, need if self.query.is_exact else MAX_READ):
+                yield True, document
+            everywhere = index_expression(self.query.root, titled=False)
+            filters = replace(filters, expression=everywhere, after=None)
+        for document in _candidates(filters, max(need, CHUNK) if self.query.is_exact else MAX_READ):
+            yield False, document
+
+    def _holds(self, document: SearchDocument, *, in_title: bool) -> bool:
+        fields = DocumentFields(document)
+        if in_title:
+            return self.query.is_title_hit(fields)
+        return not (self.is_tiered and self.query.is_title_hit(fields)) and self.query.is_found(fields)
 
 
-def _walk(query: Query, wanted: Wanted, need: int) -> Iterator[tuple[bool, SearchDocument]]:
-    """Candidates in the order of the answer: by title, then all (title hits come again and are passed over)."""
-    if wanted.in_title:
-        for document in _candidates(wanted, need if query.is_exact else MAX_READ):
-            yield True, document
-        wanted = replace(wanted, in_title=False, after=None)
-    for document in _candidates(wanted, max(need, CHUNK) if query.is_exact else MAX_READ):
-        yield False, document
-
-
-def _candidates(wanted: Wanted, size: int) -> Iterator[SearchDocument]:
+def _candidates(filters: Filters, size: int) -> Iterator[SearchDocument]:
     """First from the newest documents, as long as they fill what is asked; then from the whole index."""
+    expression = filters.expression
     is_full = True
     while True:
-        window = dialect().window(wanted) if is_full else None
-        ids = dialect().probe(wanted, window, size) if window else dialect().ask(wanted, size)
+        window = dialect().window(filters, expression) if is_full and expression else None
+        if expression is None:
+            ids = dialect().scan(filters, size)
+        elif window is None:
+            ids = dialect().ask(filters, expression, size)
+        else:
+            ids = dialect().probe(filters, expression, window, size)
         last = yield from _documents(ids)
         is_full = len(ids) >= size and last is not None
-        place = last if is_full else window.end if window else None
-        if place is None:
+        position = last if is_full else window.end if window else None
+        if position is None:
             return
-        wanted = replace(wanted, after=place)
+        filters = replace(filters, after=position)
 
 
-def _documents(ids: list[int]) -> Generator[SearchDocument, None, Place | None]:
-    """The documents in this order; returns the place of the last."""
-    place = None
+def _documents(ids: list[int]) -> Generator[SearchDocument, None, Position | None]:
+    """The documents in this order; returns the position of the last."""
+    position = None
     for begin in range(0, len(ids), CHUNK):
         chunk = ids[begin : begin + CHUNK]
         by_id = SearchDocument.objects.in_bulk(chunk)
         for document in (by_id[document_id] for document_id in chunk if document_id in by_id):
             yield document
-            place = Place(document.occurred_at, document.pk)
-    return place
-
-
-def _holds(query: Query, document: SearchDocument, *, in_title: bool) -> bool:
-    title = searchable(document.title)
-    if in_title:
-        return query.is_in(title)
-    return not query.is_in(title) and query.is_found(title, searchable(document.body))
+            position = Position(document.occurred_at, document.pk)
+    return position
 
 
 def _after(in_title: bool, document: SearchDocument) -> Cursor:
-    return Cursor(in_title, Place(document.occurred_at, document.pk))
+    return Cursor(in_title, Position(document.occurred_at, document.pk))
 
 
 def _hits(query: Query, found: list[tuple[bool, SearchDocument]]) -> tuple[Hit, ...]:
+    names = _names([document for _in_title, document in found if not document.title])
     return tuple(
         Hit(
             document_id=document.pk,
             kind=document.kind,
             object_id=document.object_id,
             source=document.source,
-            title=document.title,
+            title=document.title or names.get(document.pk, ""),
             url_path=document.url_path,
             occurred_at=document.occurred_at,
             is_title_hit=in_title,
-            title_parts=mark(document.title, query.marks),
+            title_parts=mark(document.title or names.get(document.pk, ""), query.marks),
             body_parts=excerpt(document.body, query.marks),
         )
         for in_title, document in found
     )
+
+
+def _names(untitled: list[SearchDocument]) -> dict[int, str]:
+    """Titles for documents that are found by their text alone, one question for each kind."""
+    rows: dict[tuple[str, str], dict[str, int]] = {}
+    for document in untitled:
+        rows.setdefault((document.source, document.kind), {})[document.object_id] = document.pk
+    return {
+        ids[object_id]: title
+        for (source, kind), ids in rows.items()
+        for object_id, title in registry.search_titles(source, kind, ids).items()
+    }

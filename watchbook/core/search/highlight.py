@@ -1,13 +1,16 @@
 """Marks in the text as it was written, for words that were found in its folded form.
 
-The result is a list of plain segments; whoever shows them escapes them. Nothing here makes HTML.
-"""
+The result is a list of plain segments; `{% marked parts %}` escapes and shows them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from django import template
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from watchbook.core.search.tokens import fold
 
@@ -132,3 +135,14 @@ def _after_space(text: str, begin: int) -> int:
     while 0 < begin < len(text) and _joins(text[begin - 1], text[begin]):
         begin += 1
     return begin
+
+
+register = template.Library()
+
+
+@register.simple_tag
+def marked(parts: Iterable[Segment]) -> SafeString:
+    pieces = (
+        format_html("<mark>{}</mark>", part.text) if part.is_match else conditional_escape(part.text) for part in parts
+    )
+    return mark_safe("".join(pieces))  # noqa: S308 - every piece was escaped

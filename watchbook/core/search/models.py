@@ -1,4 +1,6 @@
-"""search_documents holds one row per thing that can be found; saved_searches what people want to be told about.
+"""search_documents holds one row per thing that can be found; saved_searches what users want to be notified of.
+
+search_score_changes waits for the job of saved searches; search_reindexing says how far an upgrade has come.
 
 The word index beside search_documents differs per database, is made by the first migration and written only by the
 dialects. Rows here are written through `index.put` and `index.remove`, never by hand: the two would part.
@@ -7,13 +9,15 @@ dialects. Rows here are written through `index.put` and `index.remove`, never by
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.conf import settings
 from django.db import models
 
+from watchbook.core.accounts.models import User
+
 TITLE_LENGTH = 500
 NAME_LENGTH = 120
+ATTRIBUTE_LENGTH = 200
 QUERY_LENGTH = 400
 
 
@@ -29,7 +33,7 @@ class SearchDocumentQuerySet(models.QuerySet["SearchDocument"]):
 
 
 class SearchDocument(models.Model):
-    """A thing as the search knows it. Narrow columns come first: ordering and filtering never read a body."""
+    """One searchable item. Short columns come first: ordering and filtering never read a body."""
 
     kind = models.CharField(max_length=60)
     object_id = models.CharField(max_length=200)
@@ -42,6 +46,11 @@ class SearchDocument(models.Model):
     fingerprint = models.CharField(max_length=32)
     url_path = models.CharField(max_length=1000, blank=True, default="")
     title = models.CharField(max_length=TITLE_LENGTH, blank=True, default="")
+    # Attributes in the form in which they are compared; empty in rows that were not reindexed.
+    author = models.CharField(max_length=ATTRIBUTE_LENGTH, blank=True, default="")
+    place = models.CharField(max_length=ATTRIBUTE_LENGTH, blank=True, default="")
+    site = models.CharField(max_length=ATTRIBUTE_LENGTH, blank=True, default="")
+    score = models.BigIntegerField(null=True, blank=True, default=None)
     body = models.TextField(blank=True, default="")
 
     objects = SearchDocumentQuerySet.as_manager()
@@ -52,14 +61,43 @@ class SearchDocument(models.Model):
         indexes = [
             models.Index(fields=["occurred_at", "id"], name="search_documents_newest"),
             models.Index(fields=["scope", "source"], name="search_documents_scope"),
+            models.Index(fields=["source", "occurred_at", "id"], name="search_documents_source"),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.object_id}"
 
 
+class ScoreChange(models.Model):
+    """The score of a document was another before. Saved searches are compared with it once, then the row goes."""
+
+    document_id = models.BigIntegerField()
+    before = models.BigIntegerField(null=True)
+    after = models.BigIntegerField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "search_score_changes"
+
+    def __str__(self) -> str:
+        return f"{self.document_id}: {self.before} → {self.after}"
+
+
+class Reindexing(models.Model):
+    """How far documents from before an upgrade were reindexed: those with ids up to `last_id`, `done_id` done."""
+
+    done_id = models.BigIntegerField(default=0)
+    last_id = models.BigIntegerField()
+
+    class Meta:
+        db_table = "search_reindexing"
+
+    def __str__(self) -> str:
+        return f"{self.done_id} of {self.last_id}"
+
+
 class SavedSearchQuerySet(models.QuerySet["SavedSearch"]):
-    def of(self, user: Any) -> SavedSearchQuerySet:
+    def of(self, user: User) -> SavedSearchQuerySet:
         return self.filter(user=user).order_by("name", "pk")
 
     def active(self) -> SavedSearchQuerySet:
@@ -67,7 +105,7 @@ class SavedSearchQuerySet(models.QuerySet["SavedSearch"]):
 
 
 class SavedSearch(models.Model):
-    """Words somebody wants to hear about. Documents up to `last_document_id` were looked at and are settled."""
+    """Words that a user wants to be notified of. Documents up to `last_document_id` were compared."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_searches")
     name = models.CharField(max_length=NAME_LENGTH)
@@ -91,9 +129,14 @@ class SavedSearch(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def thread(self) -> str:
+        """The thread of its notifications, by which its rule is found."""
+        return f"saved-search:{self.pk}"
+
 
 class SavedSearchMatch(models.Model):
-    """A document that was told for a saved search and may be looked at again: the reason why it is told once."""
+    """A match that was notified and may be compared again: it prevents a second notification."""
 
     saved_search = models.ForeignKey(SavedSearch, models.CASCADE, related_name="matches")
     # No foreign key: a document that leaves the index must not take part in a cascade of a million rows.

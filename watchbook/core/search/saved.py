@@ -1,33 +1,50 @@
-"""Saved searches: what a person does with them, called by the page and the API alike."""
+"""Saved searches: what a user does with them, and the job that notifies of new matches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import takewhile
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text
 from watchbook.core import registry
+from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.accounts.models import User
+from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.notify import rules
 from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.notify.outbox import Named, Notification, notify
+from watchbook.core.notify.rules import Subject
+from watchbook.core.search import highlight
 from watchbook.core.search import query as queries
-from watchbook.core.search.models import NAME_LENGTH, SavedSearch, SearchDocument
+from watchbook.core.search.dialects import dialect
+from watchbook.core.search.fields import DocumentFields, known_kinds
+from watchbook.core.search.find import count
+from watchbook.core.search.models import NAME_LENGTH, SavedSearch, SavedSearchMatch, ScoreChange, SearchDocument
+from watchbook.core.search.query import Query
+from watchbook.kit.letter import Counts, Item, Letter, Link, Piece, Section
 
 MOST = 100
-
-
-def known_kinds() -> dict[str, str]:
-    """Every kind of document and the system it belongs to."""
-    return {kind.name: source.slug for source in registry.sources() for kind in source.search_kinds}
+PREVIEW_DAYS = 7
 
 
 def save(
-    user: Any, *, name: str, query: str, kinds: Iterable[str] = (), channels: Iterable[NotificationChannel] = ()
+    user: User, *, name: str, query: str, kinds: Iterable[str] = (), channels: Iterable[NotificationChannel] = ()
 ) -> SavedSearch:
-    """Keep a search for this person; only what comes in from now on is told. May raise ValidationError."""
+    """Save a search for this user; matches from now on are notified. May raise ValidationError."""
     name = " ".join(clean_text(name).split())
     _check(user, name, query, wanted := list(dict.fromkeys(kinds)))
     own = _own(user, channels)
@@ -43,40 +60,298 @@ def save(
             )
             saved.channels.set(own)
     except IntegrityError:
-        raise ValidationError({"name": _("You have a saved search of this name.")}) from None
+        raise ValidationError({"name": _("You already have a saved search with this name.")}) from None
     return saved
 
 
 def set_active(saved: SavedSearch, *, active: bool) -> None:
-    """Pause or resume. What came in during a pause is not told afterwards."""
+    """Pause or resume. Matches of the pause are not notified afterwards."""
     if active and not saved.is_active:
         saved.last_document_id = max(saved.last_document_id, SearchDocument.objects.last_id())
     saved.is_active = active
     saved.save(update_fields=["is_active", "last_document_id"])
 
 
-def _check(user: Any, name: str, query: str, kinds: Sequence[str]) -> None:
+@dataclass(frozen=True)
+class Preview:
+    """How many documents of the last days a search matches; more when `is_whole` is false."""
+
+    matches: int
+    is_whole: bool
+    days: int
+
+
+def preview(user: User, query: Query, kinds: Iterable[str] = ()) -> Preview:
+    """Count what a saved search would have matched in the last days, with the search itself."""
+    since = clock.now() - timedelta(days=PREVIEW_DAYS)
+    found = count(query, scopes=viewer_scopes(user), kinds=list(kinds) or None, since=since)
+    return Preview(found.total, found.is_whole, PREVIEW_DAYS)
+
+
+@transaction.atomic
+def remove(saved: SavedSearch) -> None:
+    rules.store(saved.thread, rules.NONE)
+    saved.delete()
+
+
+def _check(user: User, name: str, query: str, kinds: Sequence[str]) -> None:
     wrong: dict[str, str] = {}
     if not name or len(name) > NAME_LENGTH:
-        wrong["name"] = _("Give it a name of at most %(n)s characters.") % {"n": NAME_LENGTH}
+        wrong["name"] = _("Enter a name of at most %(n)s characters.") % {"n": NAME_LENGTH}
     asked = queries.read(query)
     if not asked:
-        wrong["query"] = _("There is no word in it to look for.")
+        wrong["query"] = _("Enter at least one word.")
     elif asked.is_cut:
-        wrong["query"] = _("It is too long: at most %(n)s characters and %(words)s words.") % {
+        wrong["query"] = _("The query is too long: at most %(n)s characters and %(words)s words.") % {
             "n": queries.MAX_QUERY,
             "words": queries.MAX_TERMS,
         }
     if unknown := [kind for kind in kinds if kind not in known_kinds()]:
-        wrong["kinds"] = _("There is no kind %(kind)s.") % {"kind": unknown[0][:60]}
+        wrong["kinds"] = _("Unknown type: %(kind)s") % {"kind": unknown[0][:60]}
     if SavedSearch.objects.of(user).count() >= MOST:
-        wrong["name"] = _("You have %(n)s saved searches. Remove one first.") % {"n": MOST}
+        wrong["name"] = _("You have %(n)s saved searches. Delete one first.") % {"n": MOST}
     if wrong:
         raise ValidationError(wrong)
 
 
-def _own(user: Any, channels: Iterable[NotificationChannel]) -> list[NotificationChannel]:
+def _own(user: User, channels: Iterable[NotificationChannel]) -> list[NotificationChannel]:
     given = list(channels)
     if any(channel.user_id != user.pk for channel in given):
-        raise ValidationError({"channels": _("This channel does not exist.")})
+        raise ValidationError({"channels": _("Channel not found.")})
     return given
+
+
+BATCH = 500
+LISTED = 20
+# Newest documents that a preview compares.
+PREVIEWED = 2_000
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A saved search, ready to be compared."""
+
+    saved: SavedSearch
+    query: Query
+    scopes: frozenset[str]
+
+    def wants(self, fields: DocumentFields) -> bool:
+        return fields.document.pk > self.saved.last_document_id and self.matches(fields)
+
+    def matches(self, fields: DocumentFields) -> bool:
+        document = fields.document
+        if document.scope not in self.scopes or (self.saved.kinds and document.kind not in self.saved.kinds):
+            return False
+        return self.query.is_found(fields)
+
+    def is_crossed(self, change: ScoreChange, document: SearchDocument) -> bool:
+        """Does the document match since this change, and did it not match before?"""
+        if not self.query.has_numbers or change.changed_at < self.saved.created_at:
+            return False
+        fields = DocumentFields(document)
+        fields.score = change.after
+        if not self.matches(fields):
+            return False
+        fields.score = change.before
+        return not self.matches(fields)
+
+
+def anything_new(now: datetime) -> bool:
+    """Is there a document that an active saved search has not looked at, or a score that changed?"""
+    if ScoreChange.objects.exists():
+        return True
+    return SavedSearch.objects.active().filter(last_document_id__lt=SearchDocument.objects.last_id()).exists()
+
+
+def match_saved(ctx: JobContext) -> Outcome:
+    """Compare new documents with every saved search; one notification per match, in the same transaction."""
+    watches = _watches()
+    position = min((watch.saved.last_document_id for watch in watches), default=0)
+    seen = told = 0
+    settled = True
+    while watches and (documents := list(SearchDocument.objects.since(position)[:BATCH])):
+        found = _matches(watches, documents)
+        with ctx.writing():
+            told += sum(_notify(saved, matched, ctx.now) for saved, matched in found)
+            settled = settled and _advance(watches, documents, ctx.now)
+        position, seen = documents[-1].pk, seen + len(documents)
+        ctx.report(documents=seen, told=told)
+    moved, crossed = _compare_scores(ctx, watches)
+    seen, told = seen + moved, told + crossed
+    return Outcome("done", {"documents": seen, "told": told}) if seen else NOTHING_TO_DO
+
+
+def _compare_scores(ctx: JobContext, watches: Sequence[Watch]) -> tuple[int, int]:
+    """Notify of documents whose score came to match; returns how many changed and how many were notified.
+
+    A row goes in the transaction that compared it: a slower writer's row is simply there at the next run.
+    """
+    seen = told = 0
+    while changes := list(ScoreChange.objects.order_by("pk")[:BATCH]):
+        documents = SearchDocument.objects.in_bulk({change.document_id for change in changes})
+        crossed = [(watch.saved, _crossed(watch, changes, documents)) for watch in watches]
+        with ctx.writing():
+            told += sum(_notify(saved, found, ctx.now) for saved, found in crossed if found)
+            ScoreChange.objects.filter(pk__in=[change.pk for change in changes]).delete()
+        seen += len(changes)
+        ctx.report(documents=seen, told=told)
+    return seen, told
+
+
+def _crossed(
+    watch: Watch, changes: Sequence[ScoreChange], documents: Mapping[int, SearchDocument]
+) -> list[SearchDocument]:
+    pairs = [(change, documents.get(change.document_id)) for change in changes]
+    found = {document.pk: document for change, document in pairs if document and watch.is_crossed(change, document)}
+    return [found[pk] for pk in sorted(found)]
+
+
+def _watches() -> list[Watch]:
+    active = SavedSearch.objects.active().select_related("user").prefetch_related("channels").order_by("pk")
+    return [Watch(saved, queries.read(saved.query), frozenset(viewer_scopes(saved.user))) for saved in active]
+
+
+def _matches(
+    watches: Sequence[Watch], documents: Sequence[SearchDocument]
+) -> list[tuple[SavedSearch, list[SearchDocument]]]:
+    """Compared before the transaction begins: reading takes a while, and SQLite has one writer at a time."""
+    compared = [DocumentFields(document) for document in documents]
+    found = [(watch.saved, [each.document for each in compared if watch.wants(each)]) for watch in watches]
+    return [(saved, matched) for saved, matched in found if matched]
+
+
+def _notify(saved: SavedSearch, documents: Sequence[SearchDocument], now: datetime) -> int:
+    """Send one notification for all documents that had none. Returns how many there were."""
+    before = set(
+        SavedSearchMatch.objects.filter(
+            saved_search=saved, document_id__in=[each.pk for each in documents]
+        ).values_list("document_id", flat=True)
+    )
+    fresh = [document for document in documents if document.pk not in before]
+    if not fresh:
+        return 0
+    SavedSearchMatch.objects.bulk_create(
+        [SavedSearchMatch(saved_search=saved, document_id=each.pk, matched_at=now) for each in fresh], batch_size=500
+    )
+    SavedSearch.objects.filter(pk=saved.pk).update(match_count=F("match_count") + len(fresh), last_match_at=now)
+    channels = list(saved.channels.all())
+    if channels:
+        notify(channels, _notification(saved, fresh))
+    return len(fresh)
+
+
+def rule_subject(key: str, user: User) -> Subject | None:
+    """Return a saved search as an item whose rule of notifications its owner sets."""
+    saved = SavedSearch.objects.of(user).filter(pk=int(key)).first() if key.isdecimal() and len(key) < 19 else None
+    if saved is None:
+        return None
+    return Subject(
+        thread=saved.thread,
+        title=saved.name,
+        url=reverse("search"),
+        channels=tuple(saved.channels.select_related("user")),
+        events=lambda _rule, since: _past_matches(saved, since),
+    )
+
+
+def _past_matches(saved: SavedSearch, since: datetime) -> list[datetime]:
+    """Return when stored documents that match came in; those of one minute are one notification."""
+    watch = Watch(saved, queries.read(saved.query), frozenset(viewer_scopes(saved.user)))
+    recent = SearchDocument.objects.visible_to(watch.scopes).filter(indexed_at__gte=since).order_by("-indexed_at")
+    if saved.kinds:
+        recent = recent.filter(kind__in=saved.kinds)
+    found = {
+        document.indexed_at.replace(second=0, microsecond=0)
+        for document in recent[:PREVIEWED]
+        if watch.query.is_found(DocumentFields(document))
+    }
+    return sorted(found)
+
+
+def _advance(watches: Sequence[Watch], documents: Sequence[SearchDocument], now: datetime) -> bool:
+    """Move past documents that no slower writer can slip in front of. False when some are still unsettled."""
+    border = now - timedelta(seconds=dialect().settle_seconds)
+    settled = [each.pk for each in takewhile(lambda each: each.indexed_at <= border, documents)]
+    if settled:
+        last = settled[-1]
+        behind = [watch.saved.pk for watch in watches if watch.saved.last_document_id < last]
+        SavedSearch.objects.filter(pk__in=behind, last_document_id__lt=last).update(last_document_id=last)
+        # What lies behind a search is never looked at again, unless a score may change.
+        done = [watch.saved.pk for watch in watches if watch.saved.pk in behind and not watch.query.has_numbers]
+        SavedSearchMatch.objects.filter(saved_search__in=done, document_id__lte=last).delete()
+    return len(settled) == len(documents)
+
+
+def _notification(saved: SavedSearch, documents: Sequence[SearchDocument]) -> Notification:
+    with translation.override(saved.user.language or settings.LANGUAGE_CODE):
+        subject = ngettext("%(n)s new match: %(name)s", "%(n)s new matches: %(name)s", len(documents)) % {
+            "n": len(documents),
+            "name": saved.name,
+        }
+        link = f"{reverse('search')}?{urlencode({'q': saved.query})}"
+        letter = _letter(saved, documents, subject, link)
+    return Notification(
+        event_id=f"saved-search:{saved.pk}:{documents[-1].pk}",
+        source="search",
+        kind="saved_search",
+        subject=subject,
+        letter=letter,
+        payload={
+            "saved_search": {"id": saved.pk, "name": saved.name, "query": saved.query},
+            "count": len(documents),
+            "items": [_item(document) for document in documents],
+        },
+        link=link,
+        thread=saved.thread,
+        objects=[Named(each.kind, each.object_id, number) for number, each in enumerate(documents)],
+    )
+
+
+def _letter(saved: SavedSearch, documents: Sequence[SearchDocument], subject: str, link: str) -> Letter:
+    """Each match with its place, its author and the words around the match."""
+    shown = documents[:LISTED]
+    origins: dict[tuple[str, str], registry.Origin] = {}
+    for source, kind in {(each.source, each.kind) for each in shown}:
+        ids = [each.object_id for each in shown if each.kind == kind]
+        origins |= {(kind, key): origin for key, origin in registry.origins(source, kind, ids).items()}
+    pattern = queries.read(saved.query).marks
+    found = [_match(each, origins.get((each.kind, each.object_id), registry.Origin()), pattern) for each in shown]
+    section = Section(items=tuple(found), more=len(documents) - len(shown), more_url=link)
+    return Letter(
+        title=subject,
+        name=_("Saved search “%(name)s”") % {"name": saved.name},
+        lead=(_("Query: %(query)s") % {"query": saved.query},),
+        counts=Counts(added=len(documents)),
+        button=Link(_("Show matches"), link),
+        sections=(section,),
+    )
+
+
+def _match(document: SearchDocument, origin: registry.Origin, pattern: re.Pattern[str]) -> Item:
+    source = next((_(each.title) for each in registry.sources() if each.slug == document.source), document.source)
+    pieces = highlight.excerpt(document.body, pattern)
+    return Item(
+        title=document.title or document.object_id,
+        url=origin.url,
+        here=_address(document),
+        note=" · ".join(part for part in (origin.place or source, origin.author) if part),
+        excerpt=tuple(Piece(piece.text, piece.is_match) for piece in pieces),
+        kind=document.kind,
+        id=document.object_id,
+    )
+
+
+def _item(document: SearchDocument) -> dict[str, str]:
+    return {
+        "kind": document.kind,
+        "id": document.object_id,
+        "source": document.source,
+        "title": document.title,
+        "url": _address(document),
+        "occurred_at": document.occurred_at.isoformat(),
+    }
+
+
+def _address(document: SearchDocument) -> str:
+    path = document.url_path
+    return f"{settings.PUBLIC_URL}{path}" if path.startswith("/") else path

@@ -1,12 +1,13 @@
 """What a text is made of for the search: the same pieces on every database, because the databases are given tokens.
 
 Scripts written without spaces become pairs of characters plus the last one alone ("世界地" gives 世界 界地 地), so one
-character is found by prefix and two by equality. Everything else becomes whole words. `fold` comes first, always.
-"""
+character is found by prefix and two by equality. Everything else becomes whole words. `fold` comes first, always."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from dataclasses import dataclass
 from operator import add
 
 from watchbook.base.text import fold as fold_case
@@ -48,10 +49,10 @@ def word_key(word: str) -> str:
     """The indexed part of a word: nearly always all of it."""
     if len(word) * SPELT <= MAX_WORD or (len(word) <= MAX_WORD and word.isascii()):
         return word
-    room = MAX_WORD
+    rest = MAX_WORD
     for position, character in enumerate(word):
-        room -= 1 if character.isascii() else SPELT
-        if room < 0:
+        rest -= 1 if character.isascii() else SPELT
+        if rest < 0:
             return word[:position]
     return word
 
@@ -77,3 +78,87 @@ def document_tokens(title: str, body: str) -> tuple[set[str], set[str]]:
     """Tokens of the title alone, and of title and body together. Both texts are folded already."""
     in_title = tokens(title)
     return in_title, in_title | tokens(body)
+
+
+# Pairs that one long stretch of characters is looked up by; the text of each hit decides about the rest.
+MAX_PAIRS = 12
+# In front of what stands for an author, a place or a website. No word of a text begins with it.
+ATTRIBUTE = "§"
+
+_WORD = re.compile(rf"((?:{LETTER}|[{MARKS}{DENSE}])+)(\*?)")
+_BEFORE = rf"(?<!{LETTER})(?<![{MARKS}])"
+_AFTER = rf"(?!{LETTER})(?![{MARKS}])"
+# Between the words of a phrase: a few characters that belong to no word.
+_BETWEEN = rf"(?:(?![{DENSE}{MARKS}])[\W_]){{0,20}}"
+
+Word = tuple[str, str]
+"""A word and its star, if it has one."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One token to ask the index for; `in_title`: among those of the title."""
+
+    token: str
+    is_prefix: bool = False
+    in_title: bool = False
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word or a phrase."""
+
+    text: str
+    pattern: re.Pattern[str]
+    lookups: tuple[Lookup, ...]
+    # Whether holding the tokens is the same as holding the term.
+    is_exact: bool
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a query's text, folded."""
+    return _WORD.findall(fold(text))
+
+
+def term_of(words: list[Word]) -> Term:
+    """The words side by side, as one term."""
+    patterns: list[str] = []
+    lookups: list[Lookup] = []
+    for word, star in words:
+        pieces = PIECE.findall(word)
+        is_open = bool(star) and not pieces[-1][0]
+        patterns.append(_pattern(word, opens=not pieces[0][0], closes=not pieces[-1][0] and not is_open))
+        for position, (dense, letters) in enumerate(pieces):
+            if dense:
+                lookups += _dense_lookups(dense)
+            else:
+                lookups.append(Lookup(word_key(letters), is_open and position == len(pieces) - 1))
+    text = " ".join(word for word, _star in words)
+    is_exact = len(lookups) == 1 and lookups[0].token == text
+    return Term(text, re.compile(_BETWEEN.join(patterns)), tuple(dict.fromkeys(lookups)), is_exact)
+
+
+def attribute_token(name: str, value: str) -> str:
+    """What the index keeps of an attribute: a digest, because values have characters that part words."""
+    return ATTRIBUTE + hashlib.blake2b(f"{name}={value}".encode(), digest_size=8).hexdigest()
+
+
+def attribute_tokens(author: str, place: str, site: str) -> set[str]:
+    """Tokens of a document's author, of its place and those above it, and of its website and the domains above it."""
+    steps, labels = place.split("/"), site.split(".")
+    places = ["/".join(steps[:end]) for end in range(2, len(steps) + 1)]
+    sites = [".".join(labels[begin:]) for begin in range(len(labels))] if site else []
+    named = [("author", author)] if author else []
+    named += [("in", each) for each in places] + [("site", each) for each in sites]
+    return {attribute_token(name, value) for name, value in named}
+
+
+def _pattern(word: str, *, opens: bool, closes: bool) -> str:
+    return (_BEFORE if opens else "") + re.escape(word) + (_AFTER if closes else "")
+
+
+def _dense_lookups(run: str) -> list[Lookup]:
+    if len(run) == 1:
+        return [Lookup(run, is_prefix=True)]
+    # Without the single last character that a text has as well: there the run may go on.
+    return [Lookup(pair) for pair in pairs(run)[:MAX_PAIRS]]

@@ -1,4 +1,4 @@
-"""stream_entries: one row per thing that happened. stream_feeds: addresses under which a feed reader may follow it."""
+"""stream_entries: one row per event. stream_feeds: addresses for feed readers. stream_reading_*: what users read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class StreamEntryQuerySet(models.QuerySet["StreamEntry"]):
 
 
 class StreamEntry(models.Model):
-    """Something that happened, as one line of the log. Told by a system in the transaction in which it happened."""
+    """One event of the activity log, written by a system in the transaction of the change."""
 
     source = models.CharField(max_length=40)
     kind = models.CharField(max_length=60)
     scope = models.CharField(max_length=80)
     object_kind = models.CharField(max_length=60, blank=True, default="")
     object_id = models.CharField(max_length=200)
-    # Tells two happenings of one kind to one object apart, e.g. the number of the revision.
+    # Separates two events of one kind and object, e.g. the number of the version.
     event_key = models.CharField(max_length=120, blank=True, default="")
     occurred_at = models.DateTimeField()
     created_at = models.DateTimeField()
@@ -50,6 +50,7 @@ class StreamEntry(models.Model):
             models.Index(fields=["occurred_at", "id"], name="stream_entries_newest"),
             models.Index(fields=["source", "kind", "occurred_at", "id"], name="stream_entries_by_kind"),
             models.Index(fields=["source", "occurred_at", "id"], name="stream_entries_by_source"),
+            models.Index(fields=["object_kind", "object_id"], name="stream_entries_object"),
         ]
 
     def __str__(self) -> str:
@@ -74,6 +75,8 @@ class StreamFeed(models.Model):
     name = models.CharField(max_length=100)
     source = models.CharField(max_length=40, blank=True, default="")
     kind = models.CharField(max_length=60, blank=True, default="")
+    # In the query language. Not empty: the feed has the items that the search finds instead of activity.
+    query = models.CharField(max_length=400, blank=True, default="")
     created_at = models.DateTimeField()
 
     class Meta:
@@ -81,3 +84,33 @@ class StreamFeed(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ReadingState(models.Model):
+    """How far a user has read: entries up to the watermark are read, later ones unread, except those with a mark."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="reading_state"
+    )
+    # The id of an entry. Ids follow the order of arrival; `occurred_at` does not.
+    watermark = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "stream_reading_states"
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.watermark}"
+
+
+class ReadingMark(models.Model):
+    """One entry that differs from the watermark: unread although it is before it, or read although it is after it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    entry = models.ForeignKey(StreamEntry, models.CASCADE, related_name="+")
+
+    class Meta:
+        db_table = "stream_reading_marks"
+        constraints = [models.UniqueConstraint(fields=["user", "entry"], name="stream_reading_marks_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.entry_id}"

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from watchbook.base.logs import known, redact
+from watchbook.base.logs import redact
 
 COOKIE = "sentinel-cookie-7f3a9c21"
 TOKEN = "sentinel-token-0b6d44ee"
@@ -152,8 +152,8 @@ def test_fields_are_masked_by_name_and_nested_ones_by_value():
 
 
 def test_settings_are_not_pushed_out_by_what_comes_later(monkeypatch):
-    known.remember_setting("a-key-of-the-settings-123")
-    monkeypatch.setattr(known, "MOST", 50)
+    redact.remember_setting("a-key-of-the-settings-123")
+    monkeypatch.setattr(redact, "MOST", 50)
     for number in range(100):
         redact.remember(f"another secret {number}")
     assert redact.text("a-key-of-the-settings-123, another secret 99") == "***, ***"
@@ -163,22 +163,22 @@ def test_settings_are_not_pushed_out_by_what_comes_later(monkeypatch):
     "address", ["db://desk:{}@host/x", "db://desk:{}/y@host/x", "db://desk:{}#y@host/x", "db://host/x?password={}"]
 )
 def test_the_password_of_an_address_is_known_however_it_is_written(address):
-    known.remember_setting(address.format("pass%2Fword%40long"))
+    redact.remember_setting(address.format("pass%2Fword%40long"))
     for quoted in ("pass%2Fword%40long", "pass/word@long"):
         assert redact.text(f"cannot read {quoted} here") == "cannot read *** here"
 
 
 def test_a_secret_of_this_moment_is_masked_until_the_next_work_begins():
-    known.begin_here()
-    known.remember_here("reset-key-abc-123")
+    redact.begin_here()
+    redact.remember_here("reset-key-abc-123")
     assert redact.text("GET /reset/reset-key-abc-123/") == "GET /reset/***/"
-    known.begin_here()
+    redact.begin_here()
     assert redact.text("GET /reset/reset-key-abc-123/") == "GET /reset/reset-key-abc-123/"
 
 
 def test_secrets_from_outside_are_bounded():
-    known.begin_here()
+    redact.begin_here()
     for number in range(1000):
-        known.remember_here(f"made up key {number:04}")
-    assert len(known._here.get()) <= known.MOST_HERE + 10
-    known.begin_here()
+        redact.remember_here(f"made up key {number:04}")
+    assert len(redact._here.get()) <= redact.MOST_HERE + 10
+    redact.begin_here()

@@ -7,10 +7,9 @@ import pickle
 
 import pytest
 
-from watchbook.base.logs import known, redact, request_id
+from watchbook.base.logs import QUIET, JsonLines, StandardError, TextLines, redact, using_request_id
+from watchbook.base.logs.redact import Secret
 from watchbook.base.logs.report import Reporter
-from watchbook.base.logs.secret import Secret
-from watchbook.base.logs.setup import QUIET, JsonLines, StandardError, TextLines
 
 SENTINELS = {
     "cookie": "sentinel-cookie-Qx81mZ",
@@ -82,7 +81,7 @@ def test_an_unremembered_secret_is_still_masked_by_its_name(written):
 
 def test_each_line_carries_the_request_id(written):
     logger, out = written
-    with request_id.using("abc-123"):
+    with using_request_id("abc-123"):
         logger.info("hello")
     text, line = out().splitlines()
     assert " [abc-123]: hello" in text
@@ -137,10 +136,10 @@ def test_error_report_masks_variables_messages_and_the_request(rf, settings):
 
 
 def test_opening_a_sealed_value_remembers_it(settings):
-    from watchbook.base.crypto import open_sealed, seal
+    from watchbook.base.crypto import decrypt, encrypt
 
     settings.SECRETS_KEYS = {"k1": "x" * 40}
-    known.forget_all()
-    sealed = seal("sentinel-sealed-1234", bound_to="row 1")
-    assert open_sealed(sealed, bound_to="row 1") == "sentinel-sealed-1234"
+    redact.forget_all()
+    sealed = encrypt("sentinel-sealed-1234", bound_to="row 1")
+    assert decrypt(sealed, bound_to="row 1") == "sentinel-sealed-1234"
     assert redact.line("oops sentinel-sealed-1234") == "oops ***"

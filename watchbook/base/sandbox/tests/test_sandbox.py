@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from watchbook.base import pulse, sandbox
+from watchbook.base import sandbox, work
 from watchbook.base.sandbox.pool import Pool, _shared
 
 TASKS = "watchbook.base.sandbox.tests.tasks:"
@@ -223,7 +223,7 @@ def test_a_child_that_died_while_idle_is_replaced() -> None:
 
 def test_a_finished_task_is_a_sign_of_life() -> None:
     beats = []
-    with pulse.listening(lambda: beats.append(1)):
+    with work.listening(lambda: beats.append(1)):
         call("echo")
     assert beats
 

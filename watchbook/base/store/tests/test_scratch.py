@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from watchbook.base.store.scratch import OLD_SECONDS, scratch, sweep_scratch
+from watchbook.base.store.folder import OLD_SECONDS, scratch, sweep_scratch
 
 
 def test_a_folder_is_gone_afterwards_and_a_forgotten_one_after_a_day(tmp_path, settings):

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from watchbook.base.web.address import SafeUrl, check_url, follow_url
+from watchbook.base.web.address import SafeUrl, check_url, follow_url, is_public
 from watchbook.base.web.errors import Refused
-from watchbook.base.web.networks import is_public
 
 PRIVATE = [
     "http://127.0.0.1/",
@@ -236,11 +235,11 @@ def test_a_trusted_network_passes_and_its_neighbour_does_not(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["TRUSTED_HOSTS", "TRUSTED_NETWORKS", "EXTRA_PORTS"])
 def test_a_misspelt_option_is_one_clear_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from watchbook.base.env import WrongSetting
+    from watchbook.base.env import InvalidSetting
     from watchbook.base.web import options
 
     monkeypatch.setenv(f"WATCHBOOK_{name}", "nonsense")
-    with pytest.raises(WrongSetting, match=f"WATCHBOOK_{name}"):
+    with pytest.raises(InvalidSetting, match=f"WATCHBOOK_{name}"):
         getattr(options, name).value  # noqa: B018 - reading is the check
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from watchbook.base.web import exchange
+from watchbook.base.web import body as limits
 from watchbook.base.web.client import Client
-from watchbook.base.web.cookies import CookieJar
 from watchbook.base.web.errors import BadAnswer, Refused, TimedOut, TooLarge, Unreachable, WebError
+from watchbook.base.web.response import CookieJar
 from watchbook.base.web.tests.servers import Act, RawServer, page, raw, reset
 
 Serve = Callable[..., RawServer]
@@ -147,7 +147,7 @@ def test_a_drip_ends_at_the_deadline(serve: Serve, client: Client, head: bytes) 
 
 
 def test_silence_ends_before_a_generous_deadline(serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "STALL_SECONDS", 0.3)
     server = serve(lambda request: lambda sock: server.stopped.wait(20))
     assert type(failure(client, server, deadline_seconds=20)) is TimedOut
 

@@ -15,16 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from watchbook.base import pulse
+from watchbook.base import work
 from watchbook.base.web import client as shared
 from watchbook.base.web import errors
-from watchbook.base.web.answer import Headers, Validators
 from watchbook.base.web.client import Client
-from watchbook.base.web.cookies import CookieJar
-from watchbook.base.web.counting import counted
 from watchbook.base.web.errors import (
     BadAnswer,
     Blocked,
+    BudgetExceeded,
     Gone,
     Refused,
     ServerTrouble,
@@ -32,8 +30,9 @@ from watchbook.base.web.errors import (
     TooLarge,
     WebError,
 )
-from watchbook.base.web.status import retry_after
+from watchbook.base.web.response import CookieJar, Headers, Validators, retry_after
 from watchbook.base.web.tests.servers import RawServer, page, reset
+from watchbook.base.work import counted
 
 Serve = Callable[..., RawServer]
 
@@ -230,10 +229,20 @@ def test_every_request_that_leaves_is_counted(serve: Serve, client: Client) -> N
     assert outer.requests == 3
 
 
+def test_request_beyond_the_budget_is_not_sent(serve: Serve, client: Client) -> None:
+    server = serve(lambda request: page())
+    with counted(most=2), counted() as inner:
+        client.get(server.url())
+        client.get(server.url())
+        with pytest.raises(BudgetExceeded):
+            client.get(server.url())
+    assert inner.requests == len(server.seen) == 2
+
+
 def test_an_answer_and_every_megabyte_are_signs_of_life(serve: Serve, client: Client) -> None:
     beats: list[int] = []
     server = serve(lambda request: page(b"x" * 5_000_000))
-    with pulse.listening(lambda: beats.append(1)):
+    with work.listening(lambda: beats.append(1)):
         client.get(server.url())
     assert len(beats) >= 5
 
@@ -287,7 +296,7 @@ def test_records_do_not_print_secrets(serve: Serve, client: Client) -> None:
 
 def test_errors_have_a_word_and_a_sentence_each_and_stand_in_the_tree() -> None:
     leaves = [error for error in WebError.__subclasses__() if error.__module__ == errors.__name__]
-    assert len({error.code for error in leaves}) == len(leaves) == 12
+    assert len({error.code for error in leaves}) == len(leaves) == 13
     for error in leaves:
         assert error.message.endswith(".")
         assert f"-- {error.__name__} " in (errors.__doc__ or "")

@@ -7,13 +7,12 @@ import threading
 
 import pytest
 
-from watchbook.base.web import counting
+from watchbook.base import work
 from watchbook.base.web.address import check_url
-from watchbook.base.web.charset import to_text
-from watchbook.base.web.cookies import CookieJar
-from watchbook.base.web.counting import counted
+from watchbook.base.web.body import Deadline, to_text
 from watchbook.base.web.errors import TimedOut
-from watchbook.base.web.exchange import Deadline
+from watchbook.base.web.response import CookieJar
+from watchbook.base.work import counted
 
 HOME = check_url("https://forum.example/a/b?c=d")
 
@@ -132,4 +131,4 @@ def test_a_thread_with_our_context_adds_to_our_count() -> None:
 
 def _add_many() -> None:
     for _ in range(1000):
-        counting.add(requests=1, bytes=10)
+        work.add_to_count(requests=1, bytes=10)

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from watchbook.base.web.answer import Validators
 from watchbook.base.web.client import Client
-from watchbook.base.web.cookies import CookieJar
-from watchbook.base.web.counting import counted
 from watchbook.base.web.errors import BadAnswer, Refused, TooManyRedirects
+from watchbook.base.web.response import CookieJar, Validators
 from watchbook.base.web.tests.servers import RawServer, Seen, page, raw, redirect
+from watchbook.base.work import counted
 
 Serve = Callable[..., RawServer]
 MakeContext = Callable[..., ssl.SSLContext]

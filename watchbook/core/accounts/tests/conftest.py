@@ -22,6 +22,12 @@ def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BCryptSHA256PasswordHasher, "rounds", 4)
 
 
+@pytest.fixture(autouse=True)
+def open_sign_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests here need a second account; what the default allows is tested by itself."""
+    monkeypatch.setenv("WATCHBOOK_SIGNUP", "open")
+
+
 @pytest.fixture
 def link_in_mail() -> Callable[[], str]:
     """The path of the link in the last mail."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.test import Client
 
+from watchbook.base import clock
 from watchbook.base.testing.people import PASSWORD, client_of
 from watchbook.core.accounts import actions, audit, tokens
 from watchbook.core.accounts.models import ApiToken, AuditEvent, OnlyAppended, User
@@ -119,11 +121,34 @@ def test_log_pages_and_filters(operator: User) -> None:
         audit.record("login.failed" if n % 3 else "logout", actor=operator, subject=f"<b>{n}</b>")
     client = client_of(operator)
     first = client.get("/audit/")
-    assert len(first.context["events"]) == 100
+    assert len(first.context["events"]) == 50
     assert b"<b>149</b>" not in first.content
-    second = client.get("/audit/", {"before": first.context["older"]})
-    assert len(second.context["events"]) == 50
-    assert second.context["older"] is None
+    pages = [first]
+    while older := pages[-1].context["page"].older:
+        pages.append(client.get("/audit/", {"older": older}))
+    assert [len(page.context["events"]) for page in pages] == [50, 50, 50]
     assert len(client.get("/audit/", {"event": "logout"}).context["events"]) == 50
-    for odd in ({"before": "x"}, {"before": "9" * 40}, {"before": "-1"}, {"who": "\0'\"%"}, {"event": "__class__"}):
+    for odd in ({"older": "x"}, {"older": "9" * 40}, {"newer": "-1"}, {"who": "\0'\"%"}, {"event": "__class__"}):
         assert client.get("/audit/", odd).status_code == 200
+
+
+def test_mirror_reads_the_log_once(operator: User) -> None:
+    moment = clock.now() - timedelta(hours=1)
+    with clock.set_to(moment):
+        for n in range(7):
+            audit.record("logout", actor=operator, subject=str(n))
+    client = client_of(operator)
+    read, since = [], "beginning"
+    while since:
+        answer = client.get("/api/v1/audit", {"since": since, "limit": 3}).json()
+        read += [each["subject"] for each in answer["items"]]
+        kept, since = answer["since"], answer["next"]
+    assert read == [str(n) for n in range(7)]
+    audit.record("login.ok", actor=operator, subject="just now")
+    assert client.get("/api/v1/audit", {"since": kept}).json() == {"items": [], "next": None, "since": kept}
+    with clock.set_to(clock.now() + timedelta(minutes=2)):
+        answer = client.get("/api/v1/audit", {"since": kept}).json()
+    assert [each["subject"] for each in answer["items"]] == ["just now"]
+    for odd in ("WyJzaW5jZSIsIngiXQ", "yesterday"):
+        refused = client.get("/api/v1/audit", {"since": odd})
+        assert (refused.status_code, len(refused.json()["error"]["details"])) == (422, 1)

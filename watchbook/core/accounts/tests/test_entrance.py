@@ -41,6 +41,14 @@ def test_sign_up_confirm_and_sign_in(
     assert AuditEvent.objects.filter(event="account.verified", actor_id=user.pk).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "kept"), [("zh-CN,zh;q=0.9,en;q=0.8", "zh-hans"), ("en-GB,en", "en"), ("fr-FR,fr", "en"), ("", "")]
+)
+def test_sign_up_keeps_the_language_of_the_browser(operator: User, asked: str, kept: str) -> None:
+    sign_up(Client(headers={"Accept-Language": asked} if asked else {}), "dora@example.com")
+    assert User.objects.get(email="dora@example.com").language == kept
+
+
 def test_confirmation_link_works_once(operator: User, client: Client, link_in_mail: Callable[[], str]) -> None:
     sign_up(client, "dora@example.com")
     link = link_in_mail()
@@ -189,7 +197,7 @@ def test_mail_server_that_is_down_does_not_break_the_page(alice: User, client: C
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     answer = client.post("/accounts/password/reset/", {"email": "alice@example.com"}, follow=True)
     assert answer.status_code == 200
-    assert "The mail could not be sent" in answer.content.decode()
+    assert "The e-mail could not be sent" in answer.content.decode()
 
 
 def test_one_address_gets_ten_mails_an_hour_at_most(alice: User) -> None:

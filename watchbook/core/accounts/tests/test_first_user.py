@@ -9,7 +9,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from watchbook.core.accounts import first_user
+from watchbook.core.accounts import access
 from watchbook.core.accounts.models import AuditEvent, User
 
 pytestmark = pytest.mark.django_db
@@ -48,12 +48,12 @@ def test_person_from_elsewhere_needs_the_code() -> None:
     assert "setup_code" in refused.context["form"].errors
     assert "setup_code" in sign_up(ELSEWHERE, setup_code="guess").context["form"].errors
     assert not User.objects.exists()
-    sign_up(ELSEWHERE, setup_code=first_user.setup_code())
+    sign_up(ELSEWHERE, setup_code=access.setup_code())
     assert User.objects.get().is_staff
 
 
 def test_code_works_once(home: Path) -> None:
-    code = first_user.setup_code()
+    code = access.setup_code()
     assert (home / "keys" / "setup_code").stat().st_mode & 0o077 == 0
     sign_up(ELSEWHERE, setup_code=code)
     assert not (home / "keys" / "setup_code").exists()
@@ -84,7 +84,7 @@ def test_name_that_points_here_is_not_the_machine(settings: Any) -> None:
 def test_guessing_the_code_is_counted() -> None:
     for _ in range(20):
         sign_up(ELSEWHERE, setup_code="guess")
-    right = sign_up({**ELSEWHERE}, setup_code=first_user.setup_code())
+    right = sign_up({**ELSEWHERE}, setup_code=access.setup_code())
     assert right.status_code == 429 or "setup_code" in right.context["form"].errors
     assert not User.objects.exists()
 
@@ -115,3 +115,10 @@ def test_extra_fields_of_the_form_are_ignored(operator: Any) -> None:
     sign_up(HERE, is_staff="1", is_superuser="1", is_verified="1", is_active="0", id="1", role="operator")
     user = User.objects.get(email="ada@example.com")
     assert (user.is_staff, user.is_verified, user.is_active) == (False, False, True)
+
+
+@pytest.mark.django_db
+def test_sign_up_is_closed_by_default_after_the_first_account(monkeypatch, operator):
+    monkeypatch.delenv("WATCHBOOK_SIGNUP")
+    page = Client(headers={"Accept-Language": "en"}).get("/accounts/signup/").content.decode()
+    assert "An operator creates new accounts on this server." in page

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from watchbook.base.testing.people import PASSWORD
-from watchbook.core.accounts import limits
+from watchbook.core.accounts import access
 from watchbook.core.accounts.models import AuditEvent, User
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def fail(address: str, times: int, email: str = "alice@example.com", **extra: st
 
 
 def is_slowed_down(answer: Any) -> bool:
-    return answer.status_code == 429 or "Too many tries" in str(answer.context["form"].errors)
+    return answer.status_code == 429 or "Too many attempts" in str(answer.context["form"].errors)
 
 
 def test_five_failures_from_one_place_are_enough(alice: User, sign_in: Any) -> None:
@@ -62,7 +62,7 @@ def test_guessing_from_many_places_is_slowed_down_and_a_reset_opens_again(
     alice: User, sign_in: Any, link_in_mail: Any
 ) -> None:
     for _ in range(100):
-        limits.count("login", "alice@example.com", seconds=3600)
+        access.count_use("login", "alice@example.com", seconds=3600)
     owner = Client(REMOTE_ADDR="198.51.100.1")
     assert is_slowed_down(sign_in(owner, "alice@example.com", PASSWORD))
     owner.post("/accounts/password/reset/", {"email": "alice@example.com"})
@@ -88,9 +88,9 @@ def test_windows_pass(noon: Any) -> None:
 
     from watchbook.base import clock
 
-    assert [limits.allow("x", "k", most=2, seconds=60) for _ in range(3)] == [True, True, False]
-    assert limits.allow("x", "other", most=2, seconds=60)
+    assert [access.allow_use("x", "k", most=2, seconds=60) for _ in range(3)] == [True, True, False]
+    assert access.allow_use("x", "other", most=2, seconds=60)
     with clock.set_to(noon + timedelta(seconds=60)):
-        assert limits.allow("x", "k", most=2, seconds=60)
-    limits.forget("x", "k", seconds=60)
-    assert limits.seen("x", "k", seconds=60) == 0
+        assert access.allow_use("x", "k", most=2, seconds=60)
+    access.forget_uses("x", "k", seconds=60)
+    assert access.uses("x", "k", seconds=60) == 0

@@ -66,7 +66,7 @@ def test_wrong_codes_are_counted(protected: tuple[Client, str], sign_in: Any) ->
     client = Client()
     sign_in(client, "alice@example.com", PASSWORD)
     answers = [client.post("/accounts/2fa/authenticate/", {"code": f"{n:06}"}) for n in range(7)]
-    assert "Too many tries" in answers[-1].content.decode()
+    assert "Too many attempts" in answers[-1].content.decode()
 
 
 def test_on_codes_and_off_are_one_row_each(protected: tuple[Client, str], alice: User) -> None:
@@ -106,3 +106,21 @@ def test_lost_key_lets_nobody_in(protected: tuple[Client, str], settings: Any) -
     assert adapter.decrypt(sealed) != opened
     authenticator = Authenticator.objects.get(type="totp")
     assert not authenticator.wrap().validate_code(code_for(secret))
+
+
+def test_passkey_is_renamed_by_its_owner_only(alice: User, bob: User) -> None:
+    key = Authenticator.objects.create(
+        user=alice, type=Authenticator.Type.WEBAUTHN, data={"name": "Key", "credential": {}}
+    )
+    address = f"/accounts/2fa/passkeys/{key.pk}/rename/"
+    owner, other = client_of(alice), client_of(bob)
+    assert owner.post(address, {"name": "Phone"}).url.startswith("/accounts/reauthenticate/")
+    for client in (owner, other):
+        confirm_it_is_me(client)
+    assert other.post(address, {"name": "Mine"}).status_code == 404
+    assert owner.post(address, {"name": "x" * 101}).status_code == 200
+    assert owner.get(address).context["form"]["name"].value() == "Key"
+    assert owner.post(address, {"name": "Phone"}).url == "/accounts/2fa/passkeys/"
+    key.refresh_from_db()
+    assert key.data["name"] == "Phone"
+    assert AuditEvent.objects.filter(event="passkey.renamed").count() == 1

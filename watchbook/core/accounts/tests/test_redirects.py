@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from watchbook.core.accounts.redirects import is_safe, safe_next
+from watchbook.core.accounts.access import is_safe_target, safe_next
 
 REFUSED = [
     "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "https:/evil.example",
@@ -17,7 +17,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("target", REFUSED)
 def test_target_outside_the_site_is_refused(target: str) -> None:
-    assert not is_safe(target)
+    assert not is_safe_target(target)
     request = RequestFactory().get("/")
     assert safe_next(request, target, fallback="/home/") == "/home/"
 

@@ -6,8 +6,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.db import IntegrityError, connection, transaction
 
-from watchbook.core.accounts.addresses import normalise
-from watchbook.core.accounts.models import User
+from watchbook.core.accounts.models import User, normalise_email
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +43,7 @@ def test_password_is_kept_as_bcrypt_hash() -> None:
 )
 def test_spellings_of_an_address_are_one_account(typed: str) -> None:
     User.objects.create_user("ada@example.com", None)
-    assert normalise(typed) == "ada@example.com"
+    assert normalise_email(typed) == "ada@example.com"
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create_user(typed, None)
     assert User.objects.get_by_natural_key(typed).email == "ada@example.com"

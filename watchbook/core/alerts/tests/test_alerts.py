@@ -1,17 +1,20 @@
-"""Alerts open once, are told once, and close."""
+"""Alerts open once, send one notification, and resolve."""
 
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import pytest
+from django.core import mail
 from django.db import connections, transaction
 
+from watchbook.base import clock
 from watchbook.base.testing.people import client_of, make_person
 from watchbook.core.accounts import tokens
-from watchbook.core.alerts.conditions import close_alert, open_alert
-from watchbook.core.alerts.models import Alert
-from watchbook.core.notify import actions
+from watchbook.core.alerts.conditions import open_alert, resolve_alert
+from watchbook.core.alerts.models import Alert, Sentence
+from watchbook.core.notify import actions, outbox
 from watchbook.core.notify.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +37,7 @@ def channels(operator):
     return made
 
 
-def told() -> set[str]:
+def notified() -> set[str]:
     return set(Delivery.objects.values_list("channel__name", flat=True))
 
 
@@ -42,26 +45,58 @@ def test_a_condition_opens_once_and_is_told_once(channels):
     assert open_alert("notes:rate", level="P1", **WORDS) is True
     assert open_alert("notes:rate", level="P1", **WORDS) is False
     assert Alert.objects.open().count() == 1
-    assert told() == {"P1", "P2"}
+    assert notified() == {"P1", "P2"}
     assert Delivery.objects.count() == 2
     assert all(Delivery.objects.values_list("bypass_digest", flat=True))
 
 
 def test_it_closes_and_may_open_again_as_a_new_one(channels):
     open_alert("notes:rate", level="P1", **WORDS)
-    assert close_alert("notes:rate", "back at 97 %") is True
-    assert close_alert("notes:rate") is False
+    assert resolve_alert("notes:rate", "back at 97 %") is True
+    assert resolve_alert("notes:rate") is False
     (past,) = Alert.objects.past()
     assert (past.note, past.closed_at is not None) == ("back at 97 %", True)
     assert open_alert("notes:rate", level="P1", **WORDS) is True
-    assert Delivery.objects.count() == 4
+    opened = Delivery.objects.filter(kind="alert")
+    assert opened.count() == 4
+
+
+def test_resolved_alert_notifies_once_those_who_received_it(channels, operator):
+    open_alert("notes:rate", level="P1", **WORDS)
+    late = {"email": "late@example.com"}
+    actions.create(operator, name="late", channel_type="email", given=late, alert_level="P2")
+    with clock.set_to(clock.now() + timedelta(minutes=24)):
+        resolve_alert("notes:rate", "back at 97 %")
+        resolve_alert("notes:rate")
+    resolved = Delivery.objects.filter(kind="resolved")
+    assert set(resolved.values_list("channel__name", flat=True)) == {"P1", "P2"}
+    assert {row.subject for row in resolved} == {"[P1] Resolved after 24 min: Success rate under 90 %"}
+    assert all(row.bypass_digest for row in resolved)
+
+
+def test_resolved_alert_notifies_nobody_who_is_no_longer_an_operator(channels, operator):
+    open_alert("notes:rate", level="P1", **WORDS)
+    operator.is_staff = False
+    operator.save()
+    resolve_alert("notes:rate")
+    assert not Delivery.objects.filter(kind="resolved").exists()
+
+
+def test_alert_says_what_to_do_on_the_page_in_the_api_and_in_the_mail(channels, operator):
+    remedy = Sentence("Replace the login or the key in the settings, then select Test.")
+    open_alert("notes:rate", level="P1", remedy=remedy, **WORDS)
+    browser = client_of(operator)
+    assert remedy.english in browser.get("/alerts/").content.decode()
+    assert browser.get("/api/v1/alerts").json()["items"][0]["remedy"] == remedy.english
+    outbox.deliver_due()
+    assert f"What to do. {remedy.english}" in mail.outbox[0].body
 
 
 def test_when_it_gets_worse_only_those_not_told_yet_are_told(channels):
     open_alert("notes:rate", level="P2", **WORDS)
-    assert told() == {"P2"}
+    assert notified() == {"P2"}
     open_alert("notes:rate", level="P0", **WORDS)
-    assert told() == {"P0", "P1", "P2"}
+    assert notified() == {"P0", "P1", "P2"}
     assert Delivery.objects.count() == 3
     open_alert("notes:rate", level="P2", **WORDS)
     assert Alert.objects.get().level == "P0"
@@ -71,7 +106,7 @@ def test_members_are_not_told_of_the_installation(channels, operator):
     operator.is_staff = False
     operator.save()
     open_alert("notes:rate", level="P0", **WORDS)
-    assert told() == set()
+    assert notified() == set()
 
 
 def test_a_level_that_is_none_is_a_mistake():
@@ -91,10 +126,13 @@ def test_the_page_shows_open_and_past_ones_as_text(channels, operator):
     evil = '"><img src=x onerror=alert(1)>'
     open_alert("a", level="P1", source="notes", title=evil, message=evil)
     open_alert("b", level="P2", source="nga", title="5 floors missing", message="")
-    close_alert("b", evil)
+    resolve_alert("b", evil)
     page = client_of(operator).get("/alerts/").content.decode()
     assert "<img src=x" not in page
-    assert "told once to 2 channels" in page
+    assert "not sent to any channel" in page
+    outbox.deliver_due()
+    page = client_of(operator).get("/alerts/").content.decode()
+    assert "sent to 2 channels" in page
     assert "5 floors missing" in page
 
 
@@ -106,7 +144,7 @@ def test_a_stranger_is_sent_to_the_door():
 def test_the_api_lists_by_state(operator):
     open_alert("a", level="P1", **WORDS)
     open_alert("b", level="P2", **WORDS)
-    close_alert("b")
+    resolve_alert("b")
     headers = {"Authorization": f"Bearer {tokens.make(operator, ['read'], 1)[1]}"}
 
     def keys(query: str) -> list[str]:
@@ -135,12 +173,12 @@ def test_many_workers_that_notice_it_at_once_open_one(operator):
     actions.create(operator, name="ops", channel_type="email", given=given, alert_level="P2")
     start, results = threading.Barrier(6), []
 
-    def notice() -> None:
+    def find() -> None:
         start.wait(10)
         results.append(open_alert("disk:full", level="P0", **WORDS))
         connections.close_all()
 
-    threads = [threading.Thread(target=notice) for _ in range(6)]
+    threads = [threading.Thread(target=find) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:

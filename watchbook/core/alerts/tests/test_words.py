@@ -1,4 +1,4 @@
-"""Alerts in the language of whoever reads them, and of whoever is told."""
+"""Alerts in the language of each reader and of each recipient."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import pytest
 from django.utils import translation
 
 from watchbook.base.testing.people import client_of, make_person
-from watchbook.core.alerts.conditions import close_alert, open_alert
-from watchbook.core.alerts.models import Alert
-from watchbook.core.alerts.sentences import Sentence
+from watchbook.core.alerts.conditions import open_alert, resolve_alert
+from watchbook.core.alerts.models import Alert, Sentence
 from watchbook.core.notify import actions
 from watchbook.core.notify.models import Delivery
 
 pytestmark = pytest.mark.django_db
 
-# Sentences that the catalogues of the house know.
-TITLE = Sentence("Channel in trouble: %(name)s", {"name": "Hafen"})
-MESSAGE = Sentence("Last answer: %(error)s", {"error": "410"})
-NOTE = Sentence("This job is over.")
+# Sentences that the catalogues contain.
+TITLE = Sentence("Deliveries failing: %(name)s", {"name": "Hafen"})
+MESSAGE = Sentence("Last response: %(error)s", {"error": "410"})
+NOTE = Sentence("Test sent.")
 
 
 def opened(**words) -> Alert:
@@ -32,50 +31,50 @@ def reading(language: str):
 
 def test_each_reader_sees_it_in_his_language():
     opened()
-    close_alert("x", NOTE)
+    resolve_alert("x", NOTE)
     kept = Alert.objects.past().get()
-    assert (kept.english_title, kept.english_note) == ("Channel in trouble: Hafen", "This job is over.")
+    assert (kept.english_title, kept.english_note) == ("Deliveries failing: Hafen", "Test sent.")
     english, chinese = (reading(language).get("/alerts/").text for language in ("en", "zh-hans"))
-    for words in ("Channel in trouble: Hafen", "This job is over."):
+    for words in ("Deliveries failing: Hafen", "Test sent."):
         assert words in english
         assert words not in chinese
-    assert "渠道异常：Hafen" in chinese
-    assert "此任务已结束" in chinese
-    assert '<span class="sub">Sitemaps</span>' in english
+    assert "投递失败：Hafen" in chinese
+    assert "测试通知已送达" in chinese
+    assert '<span class="sub">Websites</span>' in english
 
 
 def test_the_home_page_and_the_api_say_the_same():
     opened()
     chinese = reading("zh-hans")
-    assert "渠道异常：Hafen" in chinese.get("/").text
+    assert "投递失败：Hafen" in chinese.get("/").text
     item = chinese.get("/api/v1/alerts").json()["items"][0]
-    assert (item["title"], item["message"]) == ("渠道异常：Hafen", "最后的答复：410")
+    assert (item["title"], item["message"]) == ("投递失败：Hafen", "最近一次响应：410")
 
 
 def test_each_is_told_in_his_language():
     for language in ("en", "zh-hans", ""):
-        person = make_person(f"told-{language or 'unknown'}", is_staff=True, language=language)
+        person = make_person(f"notified-{language or 'unknown'}", is_staff=True, language=language)
         email = {"email": f"{language or 'unknown'}@example.com"}
         actions.create(person, name=language or "unknown", channel_type="email", given=email, alert_level="P2")
     with translation.override("zh-hans"):
         opened()  # whatever language the one who notices it has
-    told = dict(Delivery.objects.values_list("channel__name", "subject"))
-    assert told == {
-        "en": "P1: Channel in trouble: Hafen",
-        "zh-hans": "P1: 渠道异常：Hafen",
-        "unknown": "P1: Channel in trouble: Hafen",
+    subjects = dict(Delivery.objects.values_list("channel__name", "subject"))
+    assert subjects == {
+        "en": "[P1] Deliveries failing: Hafen",
+        "zh-hans": "[P1] 投递失败：Hafen",
+        "unknown": "[P1] Deliveries failing: Hafen",
     }
     texts = dict(Delivery.objects.values_list("channel__name", "text"))
-    assert texts["zh-hans"] == "最后的答复：410"
+    assert "最近一次响应：410" in texts["zh-hans"].splitlines()
     titles = {row["title"] for row in Delivery.objects.values_list("payload", flat=True)}
-    assert titles == {"Channel in trouble: Hafen"}, "programs read the same words whoever is told"
+    assert titles == {"Deliveries failing: Hafen"}, "programs read the same words for every recipient"
 
 
 def test_a_refreshed_one_says_the_newest_figures():
     opened()
-    alert = opened(message=Sentence("Last answer: %(error)s", {"error": "503"}))
+    alert = opened(message=Sentence("Last response: %(error)s", {"error": "503"}))
     with translation.override("zh-hans"):
-        assert alert.message == "最后的答复：503"
+        assert alert.message == "最近一次响应：503"
 
 
 def test_plain_words_and_rows_from_before_stay_as_they_are():
@@ -91,7 +90,7 @@ def test_a_sentence_whose_values_no_longer_fit_is_shown_as_it_was_written():
     alert = opened()
     alert.sentences["title"]["values"] = {"other": 1}
     alert.save()
-    assert Alert.objects.get(pk=alert.pk).title == "Channel in trouble: Hafen"
+    assert Alert.objects.get(pk=alert.pk).title == "Deliveries failing: Hafen"
 
 
 def test_a_system_that_is_gone_is_named_as_it_was_kept():

@@ -10,16 +10,16 @@ from django.test import Client
 
 from watchbook.base.testing.people import alice, bob, charlie, matrix, operator, signed_in
 from watchbook.core.accounts import tokens
-from watchbook.core.api import pace
+from watchbook.core.api import auth
 
 __all__ = ["alice", "bob", "charlie", "matrix", "operator", "signed_in"]
 
 
 @pytest.fixture(autouse=True)
 def empty_hands() -> Iterator[None]:
-    pace.forget_all()
+    auth.forget_all()
     yield
-    pace.forget_all()
+    auth.forget_all()
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from ninja import Query, Router, Schema
 
 from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.api import errors
-from watchbook.core.api.answers import Answer
+from watchbook.core.api.auth import scoped, staff
 from watchbook.core.api.document import refuses
-from watchbook.core.api.gate import scoped, staff
 from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.schemas import Answer
 from watchbook.core.api.shell import build_api
 
 router = Router()
@@ -115,7 +115,7 @@ api.add_router("/v1/desk", router)
 api.add_router("/v1/own", own)
 
 urlpatterns = [
-    path("", include("watchbook.core.ui.urls")),
+    path("", include("watchbook.desk.urls")),
     path("", include("watchbook.core.accounts.urls")),
     path("api/", api.urls),
 ]

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
-from watchbook.base.testing import servers
+from watchbook.base.testing import pages
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts.models import User
 
@@ -33,7 +32,7 @@ def test_it_is_for_people_who_are_signed_in(alice: User) -> None:
 def test_our_words_are_in_the_readers_language(alice: User) -> None:
     assert "接口说明为英文" in page(alice, accept_language="zh-CN")
     shown = page(alice, accept_language="en")
-    assert "with a form to try it" in shown
+    assert "with a form to try them" in shown
     assert "are in English" not in shown
 
 
@@ -45,26 +44,19 @@ def test_the_theme_of_the_account_is_kept(alice: User) -> None:
 @pytest.fixture
 def opened(alice: User, live_server: Any) -> Iterator[Any]:
     """The page in a dark browser, and what the browser complained about."""
-    from playwright.sync_api import sync_playwright  # heavy, and only here
-
-    cookie = client_of(alice).cookies[settings.SESSION_COOKIE_NAME].value
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as play:
-        # The driver keeps an event loop in this thread; Django would take our own queries for a mistake.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = play.chromium.launch(executable_path=servers.chromium(), args=["--no-sandbox", "--disable-gpu"])
-        context = browser.new_context(color_scheme="dark")
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    with pages.started() as found:
+        context = found.new_context(color_scheme="dark")
+        pages.sign_in(context, client_of(alice), live_server.url)
         window, said = context.new_page(), []
         window.on("console", lambda line: said.append(line.text) if line.type in ("error", "warning") else None)
         window.goto(f"{live_server.url}/api/docs")
         window.locator(".opblock").first.wait_for()
         yield window, said
-        browser.close()
 
 
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(not servers.chromium(), reason="no Chromium on this machine")
+@pages.needs_chromium
 def test_it_follows_the_browser_and_the_switch(opened: Any) -> None:
     window, said = opened
 

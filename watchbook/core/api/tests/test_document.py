@@ -9,7 +9,7 @@ from django.test import Client
 from ninja import Router
 
 from watchbook.core.accounts.models import User
-from watchbook.core.api.answers import Answer
+from watchbook.core.api.schemas import Answer
 from watchbook.core.api.shell import Shell
 from watchbook.core.api.tests import desk
 
@@ -33,9 +33,9 @@ def test_refusals_stand_beside_the_answer() -> None:
     assert {shape_at("/api/v1/desk/named/{extra}", "get", status) for status in list(answers)[1:]} == {"Refusal"}
 
 
-def test_where_nothing_is_given_nothing_is_called_wrong() -> None:
+def test_every_operation_declares_that_it_refuses_unknown_input() -> None:
     paths = document()["paths"]
-    assert list(paths["/api/v1/desk/who"]["get"]["responses"]) == [200, 401, 403, 429]
+    assert list(paths["/api/v1/desk/who"]["get"]["responses"]) == [200, 401, 403, 422, 429]
     assert list(paths["/api/v1/desk/things"]["post"]["responses"]) == [200, 401, 403, 413, 422, 429]
 
 

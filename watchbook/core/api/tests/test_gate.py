@@ -11,7 +11,7 @@ from watchbook.base import clock
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import ApiToken, User
-from watchbook.core.api import pace
+from watchbook.core.api import auth
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("watchbook.core.api.tests.desk")]
 
@@ -139,15 +139,15 @@ def test_pace_survives_a_restart(alice: User, with_token: Any, monkeypatch: Any,
     client = with_token(alice)
     for _ in range(5):
         client.get("/api/v1/desk/who")
-    pace.forget_all()
+    auth.forget_all()
     assert client.get("/api/v1/desk/who").status_code == 429
 
 
 def test_pace_costs_no_write_per_request(noon: Any, django_assert_max_num_queries: Any, alice: User) -> None:
-    pace.keep_pace("somebody")
+    auth.enforce_rate_limit("somebody")
     with django_assert_max_num_queries(0):
         for _ in range(29):
-            pace.keep_pace("somebody")
+            auth.enforce_rate_limit("somebody")
 
 
 def test_pace_never_grants_more_than_the_limit(noon: Any, monkeypatch: Any, alice: User) -> None:
@@ -155,10 +155,10 @@ def test_pace_never_grants_more_than_the_limit(noon: Any, monkeypatch: Any, alic
     granted = 0
     for n in range(80):
         if n % 7 == 0:
-            pace.forget_all()  # another process, with an empty hand
+            auth.forget_all()  # another process, with an empty hand
         try:
-            pace.keep_pace("somebody")
+            auth.enforce_rate_limit("somebody")
             granted += 1
-        except pace.TooMany:
+        except auth.TooMany:
             pass
     assert 0 < granted <= 50

@@ -34,7 +34,8 @@ def made_up_jobs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any
     jobs = {job.name: job for job in TEST_JOBS}
     monkeypatch.setattr(registry, "jobs", lambda: jobs)
     named = {"do_work": do_work, "is_wanted": is_wanted}
-    monkeypatch.setattr(registry, "load", lambda dotted: named[dotted.split(":")[1]])
+    load = registry.load
+    monkeypatch.setattr(registry, "load", lambda dotted: named.get(dotted.split(":")[1]) or load(dotted))
     monkeypatch.setattr("watchbook.core.jobs.scheduler.load", lambda dotted: is_wanted)
     WORK.clear()
     WORK.update(do=lambda ctx, **args: None, wanted=lambda: False)

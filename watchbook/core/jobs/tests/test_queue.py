@@ -8,8 +8,7 @@ from django.db import connections
 
 from watchbook.base import clock
 from watchbook.core.jobs import queue, runner, scheduler
-from watchbook.core.jobs.context import JobContext, Outcome
-from watchbook.core.jobs.errors import GiveUp, Later, LeaseLost
+from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
 QUEUES = ["crawler_queue", "maintenance_queue"]
@@ -102,7 +101,7 @@ def test_giving_up_fails_at_once(made_up_jobs):
 def test_a_second_one_by_hand_is_refused_while_the_first_runs():
     first = queue.enqueue("test.work", exclusive="x")
     queue.claim(first, "a")
-    with pytest.raises(GiveUp, match="running already"):
+    with pytest.raises(GiveUp, match="already running"):
         runner.run_now("test.work", exclusive="x")
 
 
@@ -213,7 +212,7 @@ def test_nothing_is_sent_when_the_transaction_is_rolled_back(monkeypatch):
     from django.db import transaction
 
     sent: list[list[int]] = []
-    monkeypatch.setattr("watchbook.core.jobs.carrier.send", lambda ids: sent.append(ids))
+    monkeypatch.setattr("watchbook.core.jobs.dispatch.send", lambda ids: sent.append(ids))
     with pytest.raises(ZeroDivisionError):
         with transaction.atomic():
             queue.enqueue("test.work")
@@ -222,3 +221,14 @@ def test_nothing_is_sent_when_the_transaction_is_rolled_back(monkeypatch):
     assert JobRun.objects.count() == 0
     queue.enqueue("test.work")
     assert len(sent) == 1
+
+
+@pytest.mark.django_db
+def test_job_that_cannot_say_whether_it_is_wanted_stops_no_other(noon, made_up_jobs):
+    def broken() -> bool:
+        raise TypeError("a fault of the program")
+
+    made_up_jobs["wanted"] = broken
+    scheduler.make_due_runs(noon)
+    scheduler.make_due_runs(noon + timedelta(hours=1))
+    assert set(JobRun.objects.values_list("name", flat=True)) == {"test.hourly", "test.wanted"}

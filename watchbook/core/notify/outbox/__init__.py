@@ -1,7 +1,7 @@
-"""The outbox: `tell` writes a notice into the caller's transaction, `deliver_due` sends what is due."""
+"""The outbox: `notify` writes a notification in the caller's transaction, `deliver_due` sends what is due."""
 
+from watchbook.core.notify.message import Named, Notification
 from watchbook.core.notify.outbox.deliver import deliver_due
-from watchbook.core.notify.outbox.notice import Notice
-from watchbook.core.notify.outbox.tell import tell, tell_owner
+from watchbook.core.notify.outbox.enqueue import notify, notify_owner
 
-__all__ = ["Notice", "deliver_due", "tell", "tell_owner"]
+__all__ = ["Named", "Notification", "deliver_due", "notify", "notify_owner"]

@@ -13,7 +13,7 @@ from watchbook.base.testing import people
 from watchbook.core.accounts.models import User
 from watchbook.core.notify import actions
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.core.notify.outbox import Notice
+from watchbook.core.notify.outbox import Notification
 
 alice, bob, charlie, operator, matrix = people.alice, people.bob, people.charlie, people.operator, people.matrix
 
@@ -49,9 +49,9 @@ def mailbox(alice: User, mails: SmtpSink) -> NotificationChannel:
 
 
 @pytest.fixture
-def notice() -> Callable[..., Notice]:
-    def make(event_id: str = "change:1", **fields: Any) -> Notice:
+def notification() -> Callable[..., Notification]:
+    def make(event_id: str = "change:1", **fields: Any) -> Notification:
         usual = {"source": "example", "kind": "change", "subject": "3 pages added", "text": "Three new pages."}
-        return Notice(event_id=event_id, **{**usual, "link": "/sitemaps/changes/1/", **fields})
+        return Notification(event_id=event_id, **{**usual, "link": "/sitemaps/changes/1/", **fields})
 
     return make

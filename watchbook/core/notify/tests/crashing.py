@@ -41,16 +41,16 @@ def recover() -> None:
 def _live_and_die(channel_id: str, plan: str) -> None:
     from django.db import transaction
 
-    from watchbook.base import crash
+    from watchbook.base import work
     from watchbook.core.notify import outbox
     from watchbook.core.notify.models import NotificationChannel
 
     recover()
-    crash._plan = plan
+    work._plan = plan
     channel = NotificationChannel.objects.select_related("user").get(pk=channel_id)
     for n in (1, 2, 3):
         with transaction.atomic():
-            outbox.tell([channel], outbox.Notice(f"{plan}/{n}", "example", "change", f"change {n}"))
+            outbox.notify([channel], outbox.Notification(f"{plan}/{n}", "example", "change", f"change {n}"))
     outbox.deliver_due()
 
 

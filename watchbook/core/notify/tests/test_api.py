@@ -94,17 +94,18 @@ def test_what_cannot_be_used_is_answered_422_with_its_field(program, given, fiel
 def test_a_channel_cannot_be_made_for_somebody_else(program, alice, charlie):
     given = {"name": "x", "channel_type": "email", "config": {"email": "a@example.com"}, "user_id": str(charlie.pk)}
     program("POST", "/channels", given)
-    assert NotificationChannel.objects.get().user == alice
+    assert not NotificationChannel.objects.exists(), "an unknown field is refused, not ignored"
 
 
-def test_a_stranger_finds_nothing(program, charlie, operator, webhook, notice, noon):
-    (delivery,) = outbox.tell([webhook], notice())
+def test_another_user_finds_nothing(program, charlie, operator, webhook, notification, noon):
+    (delivery,) = outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     for user in (charlie, operator):
         stranger = Program(user)
         assert stranger("GET", "/channels").json() == {"items": [], "next": None}
-        assert stranger("GET", "/deliveries").json() == {"items": [], "next": None}
-        assert stranger("GET", f"/deliveries?channel_id={webhook.pk}").json()["items"] == []
+        assert stranger("GET", "/deliveries").json()["items"] == []
+        of_alice, of_nobody = (stranger("GET", f"/deliveries?channel_id={pk}") for pk in (webhook.pk, uuid4()))
+        assert of_alice.status_code == of_nobody.status_code == 422, "a channel of another user is not known"
         for method, path in (
             ("GET", f"/channels/{webhook.pk}"),
             ("PATCH", f"/channels/{webhook.pk}"),
@@ -117,10 +118,10 @@ def test_a_stranger_finds_nothing(program, charlie, operator, webhook, notice, n
     assert program("GET", f"/channels/{uuid4()}").status_code == 404
 
 
-def test_deliveries_are_listed_by_page_and_replayed(program, webhook, hooks, notice, noon):
+def test_deliveries_are_listed_by_page_and_replayed(program, webhook, hooks, notification, noon):
     hooks.plan("/hook", "400", "ok", "ok", "400", "ok")
     for n in range(3):
-        outbox.tell([webhook], notice(f"change:{n}"))
+        outbox.notify([webhook], notification(f"change:{n}"))
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(hours=1))
     first = program("GET", "/deliveries?limit=2").json()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.core.notify import actions, config, senders, signing
-from watchbook.core.notify.errors import BadConfig, Unreadable
+from watchbook.core.notify import actions, config
+from watchbook.core.notify.channels import BadConfig, Unreadable
+from watchbook.core.notify.channels.webhook import key_of
 from watchbook.core.notify.models import NotificationChannel
 
 from .conftest import SECRET
@@ -66,7 +67,7 @@ def test_a_name_is_one_line(alice):
 
 def test_a_secret_is_made_when_none_is_given_and_shown_once(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
-    assert len(signing.key_of(saved.secret)) == 32
+    assert len(key_of(saved.secret)) == 32
     assert config.read(saved.channel)["secrets"] == [saved.secret]
     given = actions.create(alice, name="y", channel_type="webhook", given={"url": URL, "secret": SECRET})
     assert given.secret == ""
@@ -106,8 +107,8 @@ def test_a_sealed_value_moved_to_another_row_does_not_open(alice):
     two.refresh_from_db()
     with pytest.raises(Unreadable):
         config.read(two)
-    result = senders.send(two, None)  # type: ignore[arg-type]
-    assert (result.ok, result.code) == (False, "sealed")
+    result = config.send(two, None)  # type: ignore[arg-type]
+    assert (result.ok, result.code) == (False, "not_decrypted")
 
 
 def test_a_lost_key_is_mended_by_entering_the_secrets_again(alice, settings):
@@ -142,3 +143,10 @@ def test_saving_does_not_undo_what_the_sender_counted_meanwhile(alice):
     actions.update(channel, name="y")
     channel.refresh_from_db()
     assert (channel.name, channel.last_sequence, channel.failure_count) == ("y", 7, 3)
+
+
+@pytest.mark.parametrize("mark", ["\x00", "\x07", "\x1b", "\x7f", "\x85", "%00", "%0a", "%7F"])
+@pytest.mark.parametrize("place", ["https://example.com/a{}b", "https://example.com/a{}", "https://exa{}mple.com/"])
+def test_webhook_address_with_control_character_is_refused(mark, place):
+    with pytest.raises(BadConfig):
+        config.check("webhook", {"url": place.format(mark)})

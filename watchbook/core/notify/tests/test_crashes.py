@@ -12,8 +12,8 @@ import pytest
 from django.conf import settings
 
 from watchbook.base.testing import servers
+from watchbook.core.notify.message import message_id
 from watchbook.core.notify.models import Delivery
-from watchbook.core.notify.senders import message_id
 from watchbook.core.notify.tests.crashing import recover
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.crash]

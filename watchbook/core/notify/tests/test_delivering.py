@@ -12,17 +12,15 @@ import pytest
 from django.db import connections
 from django.db.models.functions import Now
 
-from watchbook.base import clock, pulse
+from watchbook.base import clock, work
 from watchbook.core import registry
 from watchbook.core.jobs import runner
-from watchbook.core.jobs.errors import Later
-from watchbook.core.notify import actions, jobs, outbox
+from watchbook.core.jobs.context import Later
+from watchbook.core.notify import actions, http, jobs, outbox
+from watchbook.core.notify.message import failed, sent
 from watchbook.core.notify.models import Attempt, Delivery
-from watchbook.core.notify.outbox import deliver, verdict
-from watchbook.core.notify.outbox.claim import claim, free_expired
-from watchbook.core.notify.senders import failed
-from watchbook.core.notify.senders import webhook as webhook_sender
-from watchbook.core.notify.senders.result import sent
+from watchbook.core.notify.outbox import deliver, result
+from watchbook.core.notify.outbox.deliver import claim, free_expired
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,8 +30,8 @@ def make_hook(user, hooks, path):
     return actions.create(user, name=path, channel_type="webhook", given=given).channel
 
 
-def test_one_of_many_claims_wins(webhook, notice):
-    (delivery,) = outbox.tell([webhook], notice())
+def test_one_of_many_claims_wins(webhook, notification):
+    (delivery,) = outbox.notify([webhook], notification())
     start, won = threading.Barrier(6), []
 
     def take() -> None:
@@ -51,39 +49,39 @@ def test_one_of_many_claims_wins(webhook, notice):
     assert (delivery.attempt, delivery.fence, delivery.sequence) == (1, 1, 1)
 
 
-def test_a_channel_is_served_by_one_sender_at_a_time(webhook, notice):
-    (first,) = outbox.tell([webhook], notice("change:1"))
-    (second,) = outbox.tell([webhook], notice("change:2"))
+def test_a_channel_is_served_by_one_sender_at_a_time(webhook, notification):
+    (first,) = outbox.notify([webhook], notification("change:1"))
+    (second,) = outbox.notify([webhook], notification("change:2"))
     assert claim(first, "a") is not None
     assert claim(second, "b") is None
     assert not jobs.anything_due(clock.now())
     assert outbox.deliver_due().sent == 0
 
 
-def test_a_sender_that_slept_past_its_lease_writes_nothing(webhook, hooks, notice):
-    (delivery,) = outbox.tell([webhook], notice())
+def test_a_sender_whose_lease_ended_writes_nothing(webhook, hooks, notification):
+    (delivery,) = outbox.notify([webhook], notification())
     sleeper = claim(delivery, "sleeper")
     Delivery.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert outbox.deliver_due().sent == 1
     before = Delivery.objects.values().get()
-    assert verdict.mark(sleeper, failed("status", status=500), started_at=clock.now(), duration_ms=1) is False
+    assert result.mark(sleeper, failed("status", status=500), started_at=clock.now(), duration_ms=1) is False
     assert Delivery.objects.values().get() == before
     assert Attempt.objects.count() == 1
     webhook.refresh_from_db()
     assert webhook.failure_count == 0
 
 
-def test_a_sender_that_wakes_before_anybody_else_came_may_still_say_so(webhook, notice):
-    (delivery,) = outbox.tell([webhook], notice())
+def test_a_late_sender_writes_if_no_other_process_claimed_the_delivery(webhook, notification):
+    (delivery,) = outbox.notify([webhook], notification())
     sleeper = claim(delivery, "sleeper")
     Delivery.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert free_expired() == 1
-    assert verdict.mark(sleeper, sent(200), started_at=clock.now(), duration_ms=1) is True
+    assert result.mark(sleeper, sent(200), started_at=clock.now(), duration_ms=1) is True
     assert outbox.deliver_due().sent == 0
 
 
-def test_a_notice_that_kills_its_sender_again_and_again_is_given_up(webhook, hooks, notice):
-    (delivery,) = outbox.tell([webhook], notice())
+def test_a_delivery_that_stops_its_sender_repeatedly_is_given_up(webhook, hooks, notification):
+    (delivery,) = outbox.notify([webhook], notification())
     for _ in range(20):
         if claim(delivery, "doomed") is None:
             break
@@ -96,22 +94,22 @@ def test_a_notice_that_kills_its_sender_again_and_again_is_given_up(webhook, hoo
     assert hooks.deliveries() == []
 
 
-def test_numbers_have_no_gap_and_stay_with_the_notice(webhook, hooks, notice, noon):
+def test_sequence_numbers_have_no_gap_and_do_not_change(webhook, hooks, notification, noon):
     hooks.plan("/hook", "500", "ok")
     for n in range(3):
-        outbox.tell([webhook], notice(f"change:{n}"))
+        outbox.notify([webhook], notification(f"change:{n}"))
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(hours=1))
     numbers = {came.json()["event_id"]: came.json()["sequence"] for came in hooks.deliveries()}
     assert numbers == {"change:0": 1, "change:1": 2, "change:2": 3}
 
 
-def test_slow_channels_do_not_hold_up_fast_ones(alice, hooks, notice, monkeypatch):
+def test_slow_channels_do_not_hold_up_fast_ones(alice, hooks, notification, monkeypatch):
     slow = [make_hook(alice, hooks, f"/slow{n}") for n in range(3)]
     fast = make_hook(alice, hooks, "/fast")
     hooks.plan("/slow*", "slow:2")
     for n in range(3):
-        outbox.tell(slow, notice(f"a:{n}"))
+        outbox.notify(slow, notification(f"a:{n}"))
     done = threading.Event()
 
     def work() -> None:
@@ -123,7 +121,7 @@ def test_slow_channels_do_not_hold_up_fast_ones(alice, hooks, notice, monkeypatc
     worker.start()
     try:
         hooks.log.wait_for(lambda log: len(log.all()) >= 3, 10)
-        outbox.tell([fast], notice("b:1"))  # told while the slow ones are being served
+        outbox.notify([fast], notification("b:1"))  # told while the slow ones are being served
         hooks.log.wait_for(lambda log: log.count("/fast") == 1, 10)
         assert not done.is_set()
         assert hooks.log.in_flight <= 4
@@ -132,24 +130,24 @@ def test_slow_channels_do_not_hold_up_fast_ones(alice, hooks, notice, monkeypatc
     assert set(Delivery.objects.values_list("state", flat=True)) == {"sent"}
 
 
-def test_a_receiver_that_says_nothing_is_left_at_the_deadline(webhook, hooks, notice, monkeypatch, noon):
-    monkeypatch.setattr(webhook_sender, "DEADLINE_SECONDS", 0.5)
+def test_an_endpoint_without_response_fails_at_the_deadline(webhook, hooks, notification, monkeypatch, noon):
+    monkeypatch.setattr(http, "DEADLINE_SECONDS", 0.5)
     hooks.plan("/hook", "hang")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.error_code) == ("pending", "timed_out")
 
 
-def test_a_busy_host_is_no_failed_try(webhook, hooks, notice, monkeypatch, noon):
+def test_a_busy_host_is_not_a_failed_attempt(webhook, hooks, notification, monkeypatch, noon):
     from watchbook.base.web.errors import Busy
 
     def busy(*_args, **_kwargs):
         raise Busy("example.com", retry_after_seconds=3)
 
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     with monkeypatch.context() as patch:
-        patch.setattr(webhook_sender.client, "send", busy)
+        patch.setattr(http.client, "send", busy)
         outbox.deliver_due(noon)
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.attempt, delivery.next_at) == ("pending", 0, noon + timedelta(seconds=3))
@@ -157,23 +155,23 @@ def test_a_busy_host_is_no_failed_try(webhook, hooks, notice, monkeypatch, noon)
     assert Delivery.objects.get().state == "sent"
 
 
-def test_whatever_a_sender_raises_becomes_a_failed_try_of_that_notice(
-    webhook, mailbox, mails, notice, monkeypatch, noon
+def test_an_unexpected_error_is_a_failed_attempt_of_one_delivery(
+    webhook, mailbox, mails, notification, monkeypatch, noon
 ):
     def burst(*_args, **_kwargs):
         raise RuntimeError("with t0p-secret-value inside")
 
-    monkeypatch.setattr(webhook_sender.client, "send", burst)
-    outbox.tell([webhook, mailbox], notice())
+    monkeypatch.setattr(http.client, "send", burst)
+    outbox.notify([webhook, mailbox], notification())
     tally = outbox.deliver_due(noon)
     assert (tally.sent, tally.retried) == (1, 1)
     assert Delivery.objects.get(channel=webhook).error_code == "unexpected"
     assert "t0p" not in Delivery.objects.get(channel=webhook).last_error
 
 
-def test_the_job_delivers_and_says_how_much(webhook, hooks, notice):
+def test_the_job_delivers_and_says_how_much(webhook, hooks, notification):
     assert not jobs.anything_due(clock.now())
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     assert jobs.anything_due(clock.now())
     run = runner.run_now("notify.deliver")
     assert (run.state, run.outcome) == ("done", "done")
@@ -182,12 +180,12 @@ def test_the_job_delivers_and_says_how_much(webhook, hooks, notice):
     assert runner.run_now("notify.deliver").outcome == "nothing_to_do"
 
 
-def test_the_system_that_told_it_hears_of_every_new_state(webhook, hooks, notice, monkeypatch, noon):
+def test_the_hook_of_the_system_gets_every_new_state(webhook, hooks, notification, monkeypatch, noon):
     heard = []
     monkeypatch.setattr(registry, "source", lambda slug: SimpleNamespace(delivery_changed="made.up:hook"))
     monkeypatch.setattr(registry, "load", lambda dotted: lambda d: heard.append((d.state, d.attempt, d.last_status)))
     hooks.plan("/hook", "500", "ok")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(seconds=7))
     with clock.set_to(noon + timedelta(minutes=1)):
@@ -195,25 +193,25 @@ def test_the_system_that_told_it_hears_of_every_new_state(webhook, hooks, notice
     assert heard == [("pending", 1, 500), ("sent", 2, 200), ("pending", 0, None)]
 
 
-def test_a_mistake_in_a_systems_log_does_not_send_twice(webhook, hooks, notice, monkeypatch):
+def test_an_error_in_a_systems_hook_does_not_send_twice(webhook, hooks, notification, monkeypatch):
     monkeypatch.setattr(registry, "source", lambda slug: SimpleNamespace(delivery_changed="made.up:hook"))
     monkeypatch.setattr(registry, "load", lambda dotted: lambda d: 1 / 0)
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due()
     outbox.deliver_due()
     assert len(hooks.deliveries()) == 1
     assert Delivery.objects.get().state == "sent"
 
 
-def test_old_deliveries_are_forgotten_and_waiting_ones_are_not(webhook, hooks, notice, noon):
+def test_old_deliveries_are_deleted_and_pending_ones_are_kept(webhook, hooks, notification, noon):
     webhook.digest = "hourly"
     webhook.save()
     for n in range(3):
-        outbox.tell([webhook], notice(f"old:{n}"))
+        outbox.notify([webhook], notification(f"old:{n}"))
     outbox.deliver_due(noon + timedelta(hours=1))
     actions.update(webhook, is_active=True)
     with clock.set_to(noon + timedelta(days=29)):
-        outbox.tell([webhook], notice("new:1"))
+        outbox.notify([webhook], notification("new:1"))
     Delivery.objects.create(channel=webhook, event_id="stuck", source="x", kind="y", subject="z", created_at=noon)
     ctx = SimpleNamespace(now=noon + timedelta(days=31), writing=nullcontext, report=lambda **_: None)
     assert jobs.clean_old(ctx).progress == {"removed": 4}
@@ -221,7 +219,7 @@ def test_old_deliveries_are_forgotten_and_waiting_ones_are_not(webhook, hooks, n
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_a_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails, notice, monkeypatch, width):
+def test_a_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails, notification, monkeypatch, width):
     whole = deliver.claim
 
     def breaking(delivery, owner):
@@ -230,17 +228,17 @@ def test_a_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails,
         return whole(delivery, owner)
 
     monkeypatch.setattr(deliver, "claim", breaking)
-    outbox.tell([webhook, mailbox], notice())
+    outbox.notify([webhook, mailbox], notification())
     assert outbox.deliver_due(width=width).sent == 1
     assert Delivery.objects.get(channel=webhook).state == "pending"
 
 
-def test_a_run_that_is_asked_to_end_does_not_cut_off_a_send(webhook, hooks, notice):
+def test_a_run_that_is_asked_to_end_finishes_its_send(webhook, hooks, notification):
     def ending():
         raise Later(0, "the process is ending")
 
-    outbox.tell([webhook], notice())
-    with pulse.listening(ending), pytest.raises(Later):
+    outbox.notify([webhook], notification())
+    with work.listening(ending), pytest.raises(Later):
         outbox.deliver_due()
     assert Delivery.objects.get().state == "sent"
     assert len(hooks.deliveries()) == 1

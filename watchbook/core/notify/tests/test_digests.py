@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from watchbook.base import clock
-from watchbook.core.notify import actions, outbox
+from watchbook.core.notify import actions, outbox, rules
 from watchbook.core.notify.models import Delivery
-from watchbook.core.notify.outbox import digest
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +20,9 @@ def hourly(webhook):
     return webhook
 
 
-def test_a_thousand_changes_in_a_minute_are_one_message(hourly, hooks, notice, noon):
+def test_a_thousand_changes_in_a_minute_are_one_message(hourly, hooks, notification, noon):
     for n in range(1000):
-        outbox.tell([hourly], notice(f"change:{n}", subject=f"change {n}"))
+        outbox.notify([hourly], notification(f"change:{n}", subject=f"change {n}"))
     outbox.deliver_due(noon + timedelta(minutes=59))
     assert hooks.deliveries() == []
     outbox.deliver_due(noon + timedelta(minutes=60))
@@ -38,24 +37,24 @@ def test_a_thousand_changes_in_a_minute_are_one_message(hourly, hooks, notice, n
     assert len(hooks.deliveries()) == 1
 
 
-def test_two_windows_are_two_messages_with_ids_of_their_own(hourly, hooks, notice, noon):
+def test_two_windows_are_two_messages_with_ids_of_their_own(hourly, hooks, notification, noon):
     for hour in range(2):
         with clock.set_to(noon + timedelta(hours=hour, minutes=10)):
-            outbox.tell([hourly], notice(f"change:{hour}"))
+            outbox.notify([hourly], notification(f"change:{hour}"))
             outbox.deliver_due()
     outbox.deliver_due(noon + timedelta(hours=2))
     assert len(hooks.ids()) == 2
 
 
-def test_a_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, notice, noon):
+def test_a_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, notification, noon):
     hooks.plan("/hook", "500", "ok")
-    outbox.tell([hourly], notice("change:1"))
-    outbox.tell([hourly], notice("change:2"))
+    outbox.notify([hourly], notification("change:1"))
+    outbox.notify([hourly], notification("change:2"))
     end = noon + timedelta(hours=1)
     outbox.deliver_due(end)
     assert set(Delivery.objects.values_list("state", flat=True)) == {"pending"}
     with clock.set_to(end):
-        outbox.tell([hourly], notice("change:3"))
+        outbox.notify([hourly], notification("change:3"))
     outbox.deliver_due(end + timedelta(seconds=7))
     first, second = hooks.deliveries()
     assert first.id == second.id
@@ -64,26 +63,26 @@ def test_a_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, 
     assert Delivery.objects.get(event_id="change:3").state == "pending"
 
 
-def test_a_latecomer_of_an_ended_window_goes_into_the_next_one(hourly, hooks, notice, noon):
-    outbox.tell([hourly], notice("change:1"))
+def test_a_late_notification_goes_into_the_next_digest(hourly, hooks, notification, noon):
+    outbox.notify([hourly], notification("change:1"))
     outbox.deliver_due(noon + timedelta(hours=1))
     with clock.set_to(noon + timedelta(minutes=30)):  # its transaction committed late
-        outbox.tell([hourly], notice("change:2"))
+        outbox.notify([hourly], notification("change:2"))
     outbox.deliver_due(noon + timedelta(hours=1, minutes=1))
     assert len(hooks.deliveries()) == 1
     outbox.deliver_due(noon + timedelta(hours=2))
     assert len(hooks.ids()) == 2
 
 
-def test_urgent_notices_do_not_wait(hourly, hooks, notice, noon):
-    outbox.tell([hourly], notice("change:1"))
-    outbox.tell([hourly], notice("error:1", kind="error", urgent=True))
+def test_urgent_notifications_are_sent_immediately(hourly, hooks, notification, noon):
+    outbox.notify([hourly], notification("change:1"))
+    outbox.notify([hourly], notification("error:1", kind="error", urgent=True))
     outbox.deliver_due(noon)
     assert [came.json()["event_id"] for came in hooks.deliveries()] == ["error:1"]
 
 
-def test_a_channel_paused_before_the_window_ends_is_not_told(hourly, hooks, notice, noon):
-    outbox.tell([hourly], notice())
+def test_a_channel_disabled_before_the_window_ends_gets_nothing(hourly, hooks, notification, noon):
+    outbox.notify([hourly], notification())
     actions.update(hourly, is_active=False)
     outbox.deliver_due(noon + timedelta(hours=1))
     assert hooks.deliveries() == []
@@ -91,9 +90,9 @@ def test_a_channel_paused_before_the_window_ends_is_not_told(hourly, hooks, noti
     assert Delivery.objects.get().error_code == "paused"
 
 
-def test_a_channel_paused_while_its_digest_is_retried_is_not_told(hourly, hooks, notice, noon):
+def test_a_channel_disabled_during_retries_gets_nothing(hourly, hooks, notification, noon):
     hooks.plan("/hook", "500")
-    outbox.tell([hourly], notice())
+    outbox.notify([hourly], notification())
     outbox.deliver_due(noon + timedelta(hours=1))
     actions.update(hourly, is_active=False)
     outbox.deliver_due(noon + timedelta(hours=2))
@@ -101,8 +100,8 @@ def test_a_channel_paused_while_its_digest_is_retried_is_not_told(hourly, hooks,
     assert len(hooks.deliveries()) == 1
 
 
-def test_a_closed_account_is_not_told(alice, webhook, hooks, notice):
-    outbox.tell([webhook], notice())
+def test_a_disabled_account_gets_nothing(alice, webhook, hooks, notification):
+    outbox.notify([webhook], notification())
     alice.is_active = False
     alice.save()
     outbox.deliver_due()
@@ -110,17 +109,17 @@ def test_a_closed_account_is_not_told(alice, webhook, hooks, notice):
     assert Delivery.objects.get().error_code == "account_closed"
 
 
-def test_another_rhythm_moves_what_waits(hourly, hooks, notice, noon):
-    outbox.tell([hourly], notice())
+def test_a_changed_frequency_moves_pending_notifications(hourly, hooks, notification, noon):
+    outbox.notify([hourly], notification())
     actions.update(hourly, digest="immediate")
     outbox.deliver_due(noon)
     assert [came.json()["event_id"] for came in hooks.deliveries()] == ["change:1"]
 
 
-def test_a_member_of_a_failed_digest_can_be_sent_by_itself_and_the_digest_again(hourly, hooks, notice, noon):
+def test_a_failed_digest_and_its_members_can_be_resent_separately(hourly, hooks, notification, noon):
     hooks.plan("/hook", "400")
-    outbox.tell([hourly], notice("change:1"))
-    outbox.tell([hourly], notice("change:2"))
+    outbox.notify([hourly], notification("change:1"))
+    outbox.notify([hourly], notification("change:2"))
     for hours in (1, 2, 3):
         outbox.deliver_due(noon + timedelta(hours=hours))
     assert set(Delivery.objects.values_list("state", flat=True).exclude(channel__name="account")) == {"failed"}
@@ -142,13 +141,16 @@ def test_a_member_of_a_failed_digest_can_be_sent_by_itself_and_the_digest_again(
         ("Europe/Berlin", "daily", "2026-03-28T08:00Z", "2026-03-29T06:00Z"),  # the clock is put forward that night
         ("Europe/Berlin", "daily", "2026-10-24T08:00Z", "2026-10-25T07:00Z"),  # and back
         ("Europe/Berlin", "hourly", "2026-10-25T00:30Z", "2026-10-25T01:00Z"),
+        ("Asia/Shanghai", "weekly", "2026-03-01T23:59Z", "2026-03-02T00:00Z"),  # Monday 08:00
+        ("Asia/Shanghai", "weekly", "2026-03-02T00:00Z", "2026-03-09T00:00Z"),
+        ("Europe/Berlin", "weekly", "2026-03-25T12:00Z", "2026-03-30T06:00Z"),  # over the change of the clock
         ("No/Such", "daily", "2026-03-01T23:59Z", "2026-03-02T00:00Z"),
     ],
 )
 def test_windows_end_by_the_owners_clock(webhook, zone, rhythm, now, end):
     webhook.user.time_zone = zone
     webhook.digest = rhythm
-    assert digest.window_end(webhook, _at(now)) == _at(end)
+    assert rules.window_end(webhook, _at(now)) == _at(end)
 
 
 def _at(text: str) -> datetime:

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils.html import format_html
 
+from watchbook.base import clock
+from watchbook.base.testing import people
 from watchbook.core.notify import actions, outbox
 from watchbook.core.notify.models import Delivery
 
@@ -17,9 +19,9 @@ def row(event_id: str = "change:1") -> Delivery:
     return Delivery.objects.get(event_id=event_id)
 
 
-def test_a_mail_has_text_html_and_headers_that_stay_the_same(mailbox, mails, notice, noon):
+def test_a_mail_has_text_html_and_headers_that_stay_the_same(mailbox, mails, notification, noon):
     mails.on("alice@example.com", nth=1).refuse(450)
-    outbox.tell([mailbox], notice(thread="monitor:7"))
+    outbox.notify([mailbox], notification(thread="monitor:7"))
     outbox.deliver_due(noon)
     assert (row().state, row().error_code, row().last_status) == ("pending", "mail_later", 450)
     outbox.deliver_due(noon + timedelta(seconds=7))
@@ -37,25 +39,25 @@ def test_a_mail_has_text_html_and_headers_that_stay_the_same(mailbox, mails, not
 
 
 def _id(delivery: Delivery) -> str:
-    from watchbook.core.notify.senders import message_id
+    from watchbook.core.notify.message import message_id
 
     return message_id(delivery.event_id, delivery.channel_id)
 
 
-def test_mails_of_one_thread_refer_to_the_same_root(mailbox, mails, notice):
+def test_mails_of_one_thread_refer_to_the_same_root(mailbox, mails, notification):
     for event in ("change:1", "change:2"):
-        outbox.tell([mailbox], notice(event, thread="monitor:7"))
-    outbox.tell([mailbox], notice("change:3", thread="monitor:8"))
+        outbox.notify([mailbox], notification(event, thread="monitor:7"))
+    outbox.notify([mailbox], notification("change:3", thread="monitor:8"))
     outbox.deliver_due()
     first, second, other = (mail.header("References") for mail in mails.messages())
     assert first == second != other
     assert len({mail.message_id for mail in mails.messages()}) == 3
 
 
-def test_a_refused_address_fails_at_once_and_alone(alice, mailbox, mails, notice, noon):
+def test_a_refused_address_fails_immediately_and_alone(alice, mailbox, mails, notification, noon):
     gone = actions.create(alice, name="gone", channel_type="email", given={"email": "nobody@example.com"}).channel
     mails.on("nobody@example.com").refuse(550)
-    outbox.tell([gone, mailbox], notice())
+    outbox.notify([gone, mailbox], notification())
     outbox.deliver_due(noon)
     assert Delivery.objects.get(channel=gone).state == "failed"
     assert Delivery.objects.get(channel=mailbox).state == "sent"
@@ -63,18 +65,18 @@ def test_a_refused_address_fails_at_once_and_alone(alice, mailbox, mails, notice
 
 
 @pytest.mark.parametrize(("stage", "code"), [("connect", 421), ("mail", 451), ("data", 452), ("end", 450)])
-def test_every_4xx_is_tried_again(mailbox, mails, notice, noon, stage, code):
+def test_every_4xx_is_tried_again(mailbox, mails, notification, noon, stage, code):
     mails.on(stage=stage, first=1).refuse(code)
-    outbox.tell([mailbox], notice())
+    outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
     assert row().state == "pending"
     outbox.deliver_due(noon + timedelta(seconds=7))
     assert row().state == "sent"
 
 
-def test_a_message_that_was_taken_but_not_confirmed_comes_twice_at_most(mailbox, mails, notice, noon):
+def test_a_message_that_was_taken_but_not_confirmed_comes_twice_at_most(mailbox, mails, notification, noon):
     mails.on(stage="end").lose()
-    outbox.tell([mailbox], notice())
+    outbox.notify([mailbox], notification())
     for hours in range(8):
         outbox.deliver_due(noon + timedelta(hours=hours))
     ours = [mail for mail in mails.messages() if mail.subject == "3 pages added"]
@@ -83,9 +85,9 @@ def test_a_message_that_was_taken_but_not_confirmed_comes_twice_at_most(mailbox,
     assert (row().state, row().error_code) == ("failed", "mail_unconfirmed")
 
 
-def test_one_lost_confirmation_ends_well(mailbox, mails, notice, noon):
+def test_one_lost_confirmation_ends_well(mailbox, mails, notification, noon):
     mails.on(stage="end", first=1).lose()
-    outbox.tell([mailbox], notice())
+    outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(hours=1))
     assert row().state == "sent"
@@ -93,27 +95,27 @@ def test_one_lost_confirmation_ends_well(mailbox, mails, notice, noon):
 
 
 @pytest.mark.parametrize("starttls", ["absent", "refuse", "broken"])
-def test_without_starttls_nothing_is_sent(settings, mailbox, mails, notice, noon, starttls):
+def test_without_starttls_nothing_is_sent(settings, mailbox, mails, notification, noon, starttls):
     mails.starttls = starttls
     settings.EMAIL_USE_TLS = True
-    outbox.tell([mailbox], notice())
+    outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
     assert mails.messages() == []
     assert not any(command.line.upper().startswith(("MAIL", "RCPT", "DATA")) for command in mails.commands.all())
     assert row().state == "pending"
 
 
-def test_a_server_that_says_nothing_is_left_after_a_while(settings, mailbox, mails, notice, noon):
+def test_a_server_that_says_nothing_is_left_after_a_while(settings, mailbox, mails, notification, noon):
     settings.EMAIL_TIMEOUT = 1
     mails.on(stage="mail").hang()
-    outbox.tell([mailbox], notice())
+    outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
     assert (row().state, row().error_code) == ("pending", "mail_unreachable")
 
 
-def test_a_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbox, mails, notice):
+def test_a_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbox, mails, notification):
     nasty = "{{7*7}} {% import os %} %(x)s {0.__class__} ${x}"
-    outbox.tell([mailbox], notice(subject=f"first\r\nBcc: victim@example.com\n{nasty}", text=nasty))
+    outbox.notify([mailbox], notification(subject=f"first\r\nBcc: victim@example.com\n{nasty}", text=nasty))
     outbox.deliver_due()
     (mail,) = mails.messages()
     assert mail.recipients == ("alice@example.com",)
@@ -122,11 +124,11 @@ def test_a_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbo
     assert nasty in mail.text
 
 
-def test_markup_in_a_notice_is_text_unless_it_comes_from_a_template(mailbox, mails, notice):
+def test_markup_in_a_notice_is_text_unless_it_comes_from_a_template(mailbox, mails, notification):
     evil = '"><img src=x onerror=alert(1)>'
-    outbox.tell([mailbox], notice("change:1", subject=evil, text=evil))
-    outbox.tell([mailbox], notice("change:2", html=evil))
-    outbox.tell([mailbox], notice("change:3", html=format_html("<b>{}</b>", evil)))
+    outbox.notify([mailbox], notification("change:1", subject=evil, text=evil))
+    outbox.notify([mailbox], notification("change:2", html=evil))
+    outbox.notify([mailbox], notification("change:3", html=format_html("<b>{}</b>", evil)))
     outbox.deliver_due()
     first, second, third = mails.messages()
     for mail in (first, second, third):
@@ -134,15 +136,15 @@ def test_markup_in_a_notice_is_text_unless_it_comes_from_a_template(mailbox, mai
     assert "<b>&quot;&gt;&lt;img" in third.html
 
 
-def test_ten_megabytes_of_text_become_a_short_mail(mailbox, mails, notice):
-    outbox.tell([mailbox], notice(text="word " * 2_000_000))
+def test_ten_megabytes_of_text_become_a_short_mail(mailbox, mails, notification):
+    outbox.notify([mailbox], notification(text="word " * 2_000_000))
     outbox.deliver_due()
     (mail,) = mails.messages()
     assert len(mail.raw) < 500_000
 
 
-def test_unsubscribing_by_the_link_needs_no_account_and_holds(client, mailbox, mails, notice, noon):
-    outbox.tell([mailbox], notice())
+def test_unsubscribing_by_the_link_needs_no_account_and_holds(client, mailbox, mails, notification, noon):
+    outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
     (mail,) = mails.messages()
     link = mail.header("List-Unsubscribe").strip(" <>").removeprefix("http://127.0.0.1:8000")
@@ -151,7 +153,7 @@ def test_unsubscribing_by_the_link_needs_no_account_and_holds(client, mailbox, m
     assert client.get(link).status_code == 200
     mailbox.refresh_from_db()
     assert mailbox.is_active, "looking is not unsubscribing"
-    outbox.tell([mailbox], notice("change:2"))
+    outbox.notify([mailbox], notification("change:2"))
     assert client.post(link, {"List-Unsubscribe": "One-Click"}).status_code == 200
     outbox.deliver_due(noon)
     assert (row("change:2").state, row("change:2").error_code) == ("skipped", "unsubscribed")
@@ -163,10 +165,10 @@ def test_unsubscribing_by_the_link_needs_no_account_and_holds(client, mailbox, m
 
 
 def test_a_forged_or_outdated_link_is_not_there(client, mailbox, mails):
-    from watchbook.core.notify import unsubscribe
+    from watchbook.core.notify.channels import email
 
-    good = unsubscribe.token(mailbox, "alice@example.com")
-    assert unsubscribe.find(good) == mailbox
+    good = email.unsubscribe_token(mailbox, "alice@example.com")
+    assert email.find_by_token(good) == mailbox
     assert client.get(f"/unsubscribe/{good[:-2]}xx/").status_code == 404
     assert client.get("/unsubscribe/x/").status_code == 404
     actions.update(mailbox, given={"email": "other@example.com"})
@@ -174,13 +176,12 @@ def test_a_forged_or_outdated_link_is_not_there(client, mailbox, mails):
 
 
 def test_another_persons_address_stays_unsubscribed_until_he_says_so(alice, mails):
-    from watchbook.core.notify import unsubscribe
-    from watchbook.core.notify.errors import BadConfig
+    from watchbook.core.notify.channels import BadConfig, email
 
     theirs = actions.create(alice, name="bob", channel_type="email", given={"email": "bob@example.com"}).channel
     own = actions.create(alice, name="me", channel_type="email", given={"email": "alice@example.com"}).channel
     for channel in (theirs, own):
-        unsubscribe.stop(channel)
+        email.unsubscribe(channel)
         channel.refresh_from_db()
     with pytest.raises(BadConfig):
         actions.update(theirs, is_active=True)
@@ -189,8 +190,28 @@ def test_another_persons_address_stays_unsubscribed_until_he_says_so(alice, mail
     assert own.is_active
 
 
-def test_notices_of_the_house_carry_no_unsubscribe_link(alice, mails, notice):
-    outbox.tell_owner(alice, notice())
+def test_notices_of_the_house_carry_no_unsubscribe_link(alice, mails, notification):
+    outbox.notify_owner(alice, notification())
     outbox.deliver_due()
     (mail,) = mails.messages(to="alice@example.com")
     assert not mail.header("List-Unsubscribe")
+
+
+def test_mail_test_without_mail_server_is_not_called_sent(alice, mailbox, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    tried = actions.send_test(mailbox)
+    mailbox.refresh_from_db()
+    assert (tried.state, tried.error_code, tried.sent_at) == ("failed", "mail_not_set", None)
+    assert mailbox.last_test_success is False
+    page = people.client_of(alice).post(f"/channels/{mailbox.pk}/test/", follow=True).text
+    assert "No mail server is set" in page
+    assert "Test sent." not in page
+
+
+def test_notification_waits_while_no_mail_server_is_set(mailbox, mails, settings, notification):
+    backend, settings.EMAIL_BACKEND = settings.EMAIL_BACKEND, "django.core.mail.backends.console.EmailBackend"
+    outbox.notify([mailbox], notification())
+    assert outbox.deliver_due().figures() == {"sent": 0, "failed": 0, "retried": 1, "skipped": 0}
+    settings.EMAIL_BACKEND = backend
+    outbox.deliver_due(clock.now() + timedelta(hours=1))
+    assert len(mails.messages(to="alice@example.com")) == 1

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from watchbook.core.notify import actions, config, outbox
-from watchbook.core.notify.config.services import HOSTED, PUBLIC
-from watchbook.core.notify.errors import BadConfig
+from watchbook.core.notify.channels import BadConfig
+from watchbook.core.notify.channels.apprise import HOSTED, PUBLIC
 from watchbook.core.notify.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -60,12 +60,12 @@ def test_every_listed_service_has_its_hosts_in_its_own_code():
         assert any("{host" in template for template in known[scheme].templates), scheme
 
 
-def test_a_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, notice, noon):
+def test_a_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, notification, noon):
     given = {"url": f"json://{hooks.netloc}/notify"}
     channel = actions.create(alice, name="json", channel_type="apprise", given=given).channel
     assert hooks.netloc not in str(channel.config)
     hooks.plan("/notify", "500", "302:/elsewhere", "ok")
-    outbox.tell([channel], notice(text="Three {{7*7}} new pages."))
+    outbox.notify([channel], notification(text="Three {{7*7}} new pages."))
     for hours in range(0, 6, 2):
         outbox.deliver_due(noon + timedelta(hours=hours))
     assert [came.request.path for came in hooks.deliveries()] == ["/notify"] * 3
@@ -75,11 +75,11 @@ def test_a_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, noti
     assert Delivery.objects.get().state == "sent"
 
 
-def test_a_service_that_was_trusted_once_is_not_reached_any_more(alice, hooks, notice, noon, monkeypatch):
+def test_a_service_that_was_trusted_once_is_not_reached_any_more(alice, hooks, notification, noon, monkeypatch):
     given = {"url": f"json://{hooks.netloc}/notify"}
     channel = actions.create(alice, name="json", channel_type="apprise", given=given).channel
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
-    outbox.tell([channel], notice())
+    outbox.notify([channel], notification())
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(hours=1))
     assert hooks.deliveries() == []

@@ -12,9 +12,9 @@ from django.db import transaction
 from standins.webhook_sink import verify
 from watchbook.base import clock
 from watchbook.core.notify import actions, config, outbox
-from watchbook.core.notify.errors import BadConfig
+from watchbook.core.notify.channels import BadConfig
 from watchbook.core.notify.models import Delivery, NotificationChannel
-from watchbook.core.notify.outbox import ladder
+from watchbook.core.notify.outbox import result
 
 from .conftest import SECRET
 
@@ -25,8 +25,8 @@ def row() -> Delivery:
     return Delivery.objects.exclude(channel__name="account").get()
 
 
-def test_a_notice_arrives_signed_with_its_configured_headers(webhook, hooks, notice):
-    outbox.tell([webhook], notice(payload={"counts": {"added": 3}}))
+def test_a_notification_arrives_signed_with_its_headers(webhook, hooks, notification):
+    outbox.notify([webhook], notification(payload={"counts": {"added": 3}}))
     assert outbox.deliver_due().sent == 1
 
     (came,) = hooks.deliveries("/hook")
@@ -44,8 +44,8 @@ def test_a_notice_arrives_signed_with_its_configured_headers(webhook, hooks, not
     assert row().last_status == 200
 
 
-def test_the_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, notice):
-    outbox.tell([webhook], notice())
+def test_the_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, notification):
+    outbox.notify([webhook], notification())
     outbox.deliver_due()
     (came,) = hooks.deliveries()
     assert verify(SECRET, came.headers, came.body)
@@ -54,8 +54,10 @@ def test_the_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, 
     assert not verify(SECRET, came.headers, came.body, now=clock.now().timestamp() + 600)
 
 
-def test_text_with_odd_characters_is_sent_byte_by_byte_as_signed(webhook, hooks, notice):
-    outbox.tell([webhook], notice(subject="线\u2028分隔 {{7*7}} %(x)s {0.__class__} $x", payload={"名": "值\u2029"}))
+def test_text_with_odd_characters_is_sent_byte_by_byte_as_signed(webhook, hooks, notification):
+    outbox.notify(
+        [webhook], notification(subject="线\u2028分隔 {{7*7}} %(x)s {0.__class__} $x", payload={"名": "值\u2029"})
+    )
     outbox.deliver_due()
     (came,) = hooks.deliveries()
     assert came.is_signed_with(SECRET)
@@ -63,9 +65,9 @@ def test_text_with_odd_characters_is_sent_byte_by_byte_as_signed(webhook, hooks,
     assert came.json()["data"] == {"名": "值\u2029"}
 
 
-def test_failed_tries_follow_the_ladder_then_the_owner_is_mailed_once(webhook, hooks, mails, notice, noon):
+def test_failed_attempts_back_off_then_the_owner_gets_one_mail(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "500")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     moments = []
     now = noon
     while True:
@@ -78,8 +80,8 @@ def test_failed_tries_follow_the_ladder_then_the_owner_is_mailed_once(webhook, h
         now = row().next_at
 
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(moments)]
-    assert len(gaps) == len(ladder.STEPS)
-    for gap, step in zip(gaps, ladder.STEPS, strict=True):
+    assert len(gaps) == len(result.STEPS)
+    for gap, step in zip(gaps, result.STEPS, strict=True):
         assert 0.8 * step <= gap <= 1.2 * step
     assert row().state == "failed"
     assert len(hooks.ids()) == 1  # the same id at every try
@@ -88,7 +90,7 @@ def test_failed_tries_follow_the_ladder_then_the_owner_is_mailed_once(webhook, h
 
     outbox.deliver_due(now + timedelta(minutes=1))
     (mail,) = mails.messages(to="alice@example.com")
-    assert "could not be delivered" in mail.subject
+    assert "not delivered" in mail.subject
     assert SECRET not in mail.text
 
     hooks.faults.clear()
@@ -101,10 +103,10 @@ def test_failed_tries_follow_the_ladder_then_the_owner_is_mailed_once(webhook, h
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("30", 30), ("0", 1), ("999999", 86400), ("-5", 1)])
-def test_a_pause_that_was_asked_for_wins_and_is_clamped(webhook, hooks, notice, noon, asked, seconds):
+def test_retry_after_wins_and_is_bounded(webhook, hooks, notification, noon, asked, seconds):
     hooks.plan("/hook", f"429:{asked}", "ok")
-    outbox.tell([webhook], notice())
-    outbox.tell([webhook], notice("change:2"))
+    outbox.notify([webhook], notification())
+    outbox.notify([webhook], notification("change:2"))
     outbox.deliver_due(noon)
 
     first = Delivery.objects.get(event_id="change:1")
@@ -114,26 +116,26 @@ def test_a_pause_that_was_asked_for_wins_and_is_clamped(webhook, hooks, notice, 
     assert set(Delivery.objects.values_list("state", flat=True)) == {"sent"}
 
 
-def test_gone_disables_the_channel_and_skips_what_waits(webhook, hooks, mails, notice, noon):
+def test_gone_disables_the_channel_and_skips_pending_deliveries(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "410")
-    outbox.tell([webhook], notice())
-    outbox.tell([webhook], notice("change:2"))
+    outbox.notify([webhook], notification())
+    outbox.notify([webhook], notification("change:2"))
     outbox.deliver_due(noon)
 
     webhook.refresh_from_db()
     assert (webhook.is_active, webhook.disabled_reason) == (False, "gone")
     states = dict(Delivery.objects.filter(channel=webhook).values_list("event_id", "state"))
     assert states == {"change:1": "failed", "change:2": "skipped"}
-    assert outbox.tell([webhook], notice("change:3")) == []
+    assert outbox.notify([webhook], notification("change:3")) == []
     outbox.deliver_due(noon)
     assert len(mails.messages()) == 1
     assert len(hooks.deliveries()) == 1
 
 
 @pytest.mark.parametrize("status", ["400", "404", "422"])
-def test_a_refusal_is_tried_twice_only(webhook, hooks, notice, noon, status):
+def test_a_refused_request_is_attempted_twice(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status)
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     for hours in range(6):
         outbox.deliver_due(noon + timedelta(hours=hours))
     assert len(hooks.deliveries()) == 2
@@ -142,35 +144,35 @@ def test_a_refusal_is_tried_twice_only(webhook, hooks, notice, noon, status):
 
 
 @pytest.mark.parametrize("status", ["408", "409", "425", "503"])
-def test_a_passing_trouble_is_tried_on(webhook, hooks, notice, noon, status):
+def test_a_temporary_error_is_retried(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status, status, status, "ok")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     for hours in range(8):
         outbox.deliver_due(noon + timedelta(hours=hours))
     assert row().state == "sent"
     assert row().attempt == 4
 
 
-def test_one_refusal_after_other_trouble_is_not_the_end(webhook, hooks, notice, noon):
+def test_one_refusal_after_other_errors_is_retried(webhook, hooks, notification, noon):
     hooks.plan("/hook", "500", "404", "500", "404", "ok")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     for hours in range(0, 60, 12):
         outbox.deliver_due(noon + timedelta(hours=hours))
     assert row().state == "sent"
 
 
-def test_redirects_are_failures_and_not_followed(webhook, hooks, notice, noon):
+def test_redirects_are_failures_and_not_followed(webhook, hooks, notification, noon):
     hooks.plan("/hook", "307:/elsewhere")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     assert [came.request.path for came in hooks.deliveries()] == ["/hook"]
     assert row().error_code == "redirect"
     assert row().state == "pending"
 
 
-def test_a_cut_line_is_tried_again_with_the_same_id(webhook, hooks, notice, noon):
+def test_a_broken_connection_is_retried_with_the_same_id(webhook, hooks, notification, noon):
     hooks.plan("/hook", "reset", "ok")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     assert row().error_code == "unreachable"
     outbox.deliver_due(noon + timedelta(seconds=7))
@@ -178,9 +180,9 @@ def test_a_cut_line_is_tried_again_with_the_same_id(webhook, hooks, notice, noon
     assert list(hooks.ids().values()) == [2]
 
 
-def test_the_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notice, noon, client):
+def test_the_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notification, noon, client):
     hooks.faults.on("/hook").answer(500, "<script>alert(1)</script>" * 1000, {})
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     assert len(row().last_body) <= 2048
 
@@ -190,9 +192,9 @@ def test_the_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notice,
     assert "&lt;script&gt;alert(1)" in page
 
 
-def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, hooks, notice, noon):
+def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, hooks, notification, noon):
     fresh = actions.rotate_secret(webhook)
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     (came,) = hooks.deliveries()
     assert came.is_signed_with(SECRET, now=noon.timestamp())
@@ -200,18 +202,18 @@ def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, ho
 
     later = noon + timedelta(hours=25)
     with clock.set_to(later):
-        outbox.tell([webhook], notice("change:2"))
+        outbox.notify([webhook], notification("change:2"))
         outbox.deliver_due(later)
     came = hooks.deliveries()[1]
     assert not came.is_signed_with(SECRET, now=later.timestamp())
     assert came.is_signed_with(fresh, now=later.timestamp())
 
 
-def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notice, noon, monkeypatch):
+def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notification, noon, monkeypatch):
     with pytest.raises(BadConfig, match="private"):
         config.check("webhook", {"url": "http://169.254.169.254/latest"})
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     outbox.deliver_due(noon + timedelta(hours=1))
     assert row().state == "failed"
@@ -220,35 +222,35 @@ def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook
 
 def test_our_own_address_is_refused(settings, hooks):
     settings.PUBLIC_URL = hooks.url
-    with pytest.raises(BadConfig, match="this installation"):
+    with pytest.raises(BadConfig, match="this server"):
         config.check("webhook", {"url": hooks.address("/api/v1/channels")})
 
 
-def test_a_rolled_back_change_tells_nothing(webhook, hooks, notice):
+def test_a_rolled_back_change_sends_nothing(webhook, hooks, notification):
     with transaction.atomic():
-        outbox.tell([webhook], notice())
+        outbox.notify([webhook], notification())
         transaction.set_rollback(True)
     assert outbox.deliver_due().figures() == {"sent": 0, "failed": 0, "retried": 0, "skipped": 0}
     assert hooks.deliveries() == []
 
 
-def test_telling_twice_is_telling_once(webhook, hooks, notice):
-    assert len(outbox.tell([webhook, webhook], notice())) == 1
-    assert outbox.tell([webhook], notice()) == []
+def test_the_same_event_is_sent_once(webhook, hooks, notification):
+    assert len(outbox.notify([webhook, webhook], notification())) == 1
+    assert outbox.notify([webhook], notification()) == []
     outbox.deliver_due()
     assert len(hooks.deliveries()) == 1
 
 
-def test_long_ids_that_differ_at_their_end_stay_two(webhook, notice):
-    outbox.tell([webhook], notice("x" * 300 + "a"))
-    outbox.tell([webhook], notice("x" * 300 + "b"))
+def test_long_ids_that_differ_at_their_end_stay_two(webhook, notification):
+    outbox.notify([webhook], notification("x" * 300 + "a"))
+    outbox.notify([webhook], notification("x" * 300 + "b"))
     assert Delivery.objects.count() == 2
 
 
-def test_a_huge_change_is_posted_small(webhook, hooks, notice):
+def test_a_huge_change_is_posted_small(webhook, hooks, notification):
     urls = [{"url": f"https://www.example.com/a-rather-long-path/{n}", "lastmod": "2026-01-01"} for n in range(10_000)]
     payload = {"counts": {"added": 10_000, "removed": 0}, "added": urls, "removed": []}
-    outbox.tell([webhook], notice(payload=payload, text="x" * 100_000))
+    outbox.notify([webhook], notification(payload=payload, text="x" * 100_000))
     outbox.deliver_due()
     (came,) = hooks.deliveries()
     assert len(came.body) < 20_000
@@ -258,16 +260,16 @@ def test_a_huge_change_is_posted_small(webhook, hooks, notice):
     assert data["truncated"] is True
 
 
-def test_a_channel_that_keeps_failing_is_held_back_and_recovers(webhook, hooks, mails, notice, noon):
+def test_a_channel_that_keeps_failing_is_paused_and_recovers(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "500")
     for n in range(30):
-        outbox.tell([webhook], notice(f"change:{n}"))
+        outbox.notify([webhook], notification(f"change:{n}"))
     outbox.deliver_due(noon)
-    assert len(hooks.deliveries()) == ladder.BREAK_AFTER
+    assert len(hooks.deliveries()) == result.BREAK_AFTER
     webhook.refresh_from_db()
     assert webhook.blocked_until > noon
     outbox.deliver_due(webhook.blocked_until)
-    assert len(hooks.deliveries()) == ladder.BREAK_AFTER + 1, "one probe, then it is left alone again"
+    assert len(hooks.deliveries()) == result.BREAK_AFTER + 1, "one probe, then it is left alone again"
 
     hooks.faults.clear()
     webhook.refresh_from_db()
@@ -279,10 +281,10 @@ def test_a_channel_that_keeps_failing_is_held_back_and_recovers(webhook, hooks, 
     assert len(mails.messages()) == 1
 
 
-def test_a_channel_that_fails_for_days_is_switched_off(webhook, hooks, mails, notice, noon):
+def test_a_channel_that_fails_for_days_is_disabled(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "500")
     for n in range(12):
-        outbox.tell([webhook], notice(f"change:{n}"))
+        outbox.notify([webhook], notification(f"change:{n}"))
     now = noon
     for _ in range(60):
         outbox.deliver_due(now)
@@ -293,10 +295,10 @@ def test_a_channel_that_fails_for_days_is_switched_off(webhook, hooks, mails, no
     assert len(mails.messages()) == 1
 
 
-def test_secrets_are_in_no_column_and_no_log(webhook, hooks, notice, noon, caplog, capsys):
+def test_secrets_are_in_no_column_and_no_log(webhook, hooks, notification, noon, caplog, capsys):
     caplog.set_level("DEBUG")
     hooks.plan("/hook", "500")
-    outbox.tell([webhook], notice())
+    outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
     dump = json.dumps([*NotificationChannel.objects.values(), *Delivery.objects.values()], default=str)
     seen = dump + caplog.text + "".join(capsys.readouterr())

@@ -1,20 +1,115 @@
-"""Writing and reading the tar file. Everything read from one is checked against the manifest before it is used."""
+"""The file of a backup: its table of contents, the names that may be in it, writing and reading.
+
+BackupError            the message is one sentence for the operator
+├── CannotTake         nothing was written: free up disk space, or give another path
+├── Damaged            the file is not a whole backup: create another one
+└── CannotRestore      the backup is good, but this server cannot use it: the sentence gives the reason
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import zstandard
 
-from watchbook.core.ops.backup import manifest as contents
-from watchbook.core.ops.backup.errors import Damaged
-from watchbook.core.ops.backup.manifest import Manifest, Member
+
+class BackupError(Exception):
+    pass
+
+
+class CannotTake(BackupError):
+    pass
+
+
+class Damaged(BackupError):
+    pass
+
+
+class CannotRestore(BackupError):
+    pass
+
+
+FORM = 1
+NAME = "manifest.json"
+LARGEST = 64 * 1024 * 1024
+
+_STEP = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}"
+_ALLOWED = re.compile(
+    rf"(?:database\.sqlite3\.zst|tables/{_STEP}\.zst|keys/{_STEP}|blobs/(?:{_STEP}/){{0,4}}{_STEP})\Z"
+)
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True)
+class Member:
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    program: str
+    made_at: str
+    vendor: str
+    with_keys: bool
+    # app label and name of every applied migration: the schema that the rows fit
+    migrations: list[list[str]]
+    tables: dict[str, int]
+    # columns of each table and next numbers of sequences, for databases that are written as rows
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    # first characters of the digest of each key for secrets, so that a restore can tell whether it has the right one
+    key_prints: dict[str, str] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
+    # digest -> size of the blobs outside the database that rows refer to, and those of all blobs that could not be read
+    blob_sizes: dict[str, int] = field(default_factory=dict)
+    missing_blobs: list[str] = field(default_factory=list)
+    form: int = FORM
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
+
+    @property
+    def rows(self) -> int:
+        return sum(self.tables.values())
+
+    @property
+    def blobs(self) -> int:
+        return sum(name.startswith("blobs/") for name in self.members)
+
+
+def blob_member(sha256: str) -> str:
+    return f"blobs/{sha256[:2]}/{sha256}"
+
+
+def is_allowed(name: str) -> bool:
+    """Only names that a backup itself writes: no absolute paths, no `..`, no hidden files, no other folders."""
+    return _ALLOWED.match(name) is not None and ".." not in name
+
+
+def read_manifest(raw: bytes) -> Manifest:
+    try:
+        data: dict[str, Any] = json.loads(raw)
+        if data.get("form") != FORM:
+            raise Damaged(f"This backup has form {data.get('form')!r}; this version of the program reads form {FORM}.")
+        members = {name: Member(int(m["size"]), str(m["sha256"])) for name, m in data.pop("members").items()}
+        manifest = Manifest(**{**data, "members": members})
+        checked = all(is_allowed(n) and _DIGEST.match(m.sha256) and m.size >= 0 for n, m in members.items())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise Damaged(f"The manifest cannot be read ({type(error).__name__}).") from None
+    if not checked:
+        raise Damaged("The manifest names something that a backup never holds.")
+    return manifest
+
 
 CHUNK = 1024 * 1024
 Beat = Callable[[], None]
@@ -37,7 +132,7 @@ class Writer:
 
     def finish(self, manifest: Manifest) -> None:
         raw = manifest.to_json()
-        self.tar.addfile(_header(contents.NAME, len(raw)), io.BytesIO(raw))
+        self.tar.addfile(_header(NAME, len(raw)), io.BytesIO(raw))
         self.tar.close()
 
 
@@ -77,18 +172,18 @@ class Reader:
         for info in self.tar:
             if info.name in found or not info.isreg():
                 raise Damaged(f"{info.name[:100]!r} stands twice or is no plain file.")
-            if info.name != contents.NAME and not contents.is_allowed(info.name):
+            if info.name != NAME and not is_allowed(info.name):
                 raise Damaged(f"{info.name[:100]!r} does not belong into a backup.")
             found[info.name] = info
         return found
 
     def _read_manifest(self) -> Manifest:
-        info = self._infos.pop(contents.NAME, None)
-        if info is None or info.size > contents.LARGEST:
+        info = self._infos.pop(NAME, None)
+        if info is None or info.size > LARGEST:
             raise Damaged("There is no manifest: the backup was not finished.")
         file = self.tar.extractfile(info)
         assert file is not None  # checked to be a plain file
-        manifest = contents.read(file.read())
+        manifest = read_manifest(file.read())
         if set(self._infos) != set(manifest.members):
             raise Damaged("What the manifest lists is not what is inside.")
         return manifest

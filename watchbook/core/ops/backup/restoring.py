@@ -1,28 +1,57 @@
-"""Putting a backup back: into an empty installation, or over another one when that is really meant."""
+"""Restores a backup, and counts the secrets that cannot be decrypted with the keys of this server."""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, connection, connections, models
 from django.db.migrations.executor import MigrationExecutor
 
 from watchbook.base import clock
-from watchbook.base.crash import crash_point
-from watchbook.core.jobs import liveness
-from watchbook.core.ops import locks
-from watchbook.core.ops.backup import locked, rows, sqlite
-from watchbook.core.ops.backup.archive import Beat, Reader
-from watchbook.core.ops.backup.errors import CannotRestore
-from watchbook.core.ops.backup.manifest import Manifest
-from watchbook.core.ops.backup.taking import Tell, check_database, key_print
+from watchbook.base.store import folder
+from watchbook.base.work import crash_point
+from watchbook.core.jobs import dispatch
+from watchbook.core.ops.backup import needed_blobs, rows, sqlite
+from watchbook.core.ops.backup.archive import Beat, CannotRestore, Manifest, Reader
+from watchbook.core.ops.backup.taking import Report, check_database, key_print
+
+# Names of columns with encrypted values; reading every text column would read the whole archive.
+_NAMES = re.compile(r"secret|sealed|encrypt|cookie|password|token|key", re.IGNORECASE)
+_ENCRYPTED = re.compile(r"v2:([A-Za-z0-9_.-]{1,60}):[A-Za-z0-9+/=]{20,}\Z")
+
+
+def locked_values(good_keys: set[str]) -> dict[str, int]:
+    """table.column -> number of values that are encrypted with a key whose id is not among the good ones."""
+    found: dict[str, int] = {}
+    for model, column in _columns():
+        encrypted = model._base_manager.filter(**{f"{column}__startswith": "v2:"}).values_list(column, flat=True)
+        shapes = (_ENCRYPTED.match(value) for value in encrypted.iterator(chunk_size=1000) if isinstance(value, str))
+        count = sum(1 for shape in shapes if shape and shape.group(1) not in good_keys)
+        if count:
+            found[f"{model._meta.db_table}.{column}"] = count
+    return found
+
+
+def _columns() -> Iterator[tuple[type[models.Model], str]]:
+    for model in apps.get_models(include_auto_created=True):
+        for field in model._meta.concrete_fields:
+            if isinstance(field, models.CharField | models.TextField) and _NAMES.search(field.name):
+                yield model, field.name
+
+
+def good_keys(prints: Mapping[str, str], here: Mapping[str, str]) -> set[str]:
+    """Ids of keys that are the same here as where the backup was made. Both map ids to prints."""
+    return {key_id for key_id, shown in here.items() if prints.get(key_id) == shown}
+
 
 VENDORS = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mysql": "MariaDB"}
 # Rows of these say nothing about whether anybody's data is there.
@@ -41,14 +70,16 @@ class Restored:
     kept: Path | None
 
 
-def restore(path: Path, *, force: bool = False, tell: Tell = lambda figures: None) -> Restored:
+def restore(
+    path: Path, *, force: bool = False, allow_incomplete: bool = False, report: Report = lambda figures: None
+) -> Restored:
     """Check the whole backup first, then replace the database, the blobs and, when they are inside, the keys."""
     if not path.is_file():
         raise CannotRestore(f"{path} is not there.")
     try:
-        with locks.alone_here(), _opened(path) as reader:
-            return _restore(reader, force, tell)
-    except locks.Held:
+        with folder.alone_here(), _opened(path) as reader:
+            return _restore(reader, force, allow_incomplete, report)
+    except folder.Held:
         raise CannotRestore("Watchbook is running on this data folder. Stop it first.") from None
 
 
@@ -61,13 +92,14 @@ def _opened(path: Path) -> Iterator[Reader]:
         reader.close()
 
 
-def _restore(reader: Reader, force: bool, tell: Tell) -> Restored:
+def _restore(reader: Reader, force: bool, allow_incomplete: bool, report: Report) -> Restored:
     def beat() -> None:
-        tell({})
+        report({})
 
     manifest = reader.manifest
-    tell({"step": "check"})
+    report({"step": "check"})
     reader.check(beat)
+    needed_blobs.refuse_incomplete(manifest, allowed=allow_incomplete)
     _refuse_unfit(manifest)
     if not force and not is_empty():
         raise CannotRestore("There is data in this database. --force replaces all of it.")
@@ -75,10 +107,10 @@ def _restore(reader: Reader, force: bool, tell: Tell) -> Restored:
     home = Path(settings.HOME)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=home) as work:
         check_database(reader, Path(work), beat)
-    tell({"step": "blobs"})
+    report({"step": "blobs"})
     _put_files(reader, "blobs/", home, beat)
     crash_point("restore.blobs")
-    tell({"step": "database"})
+    report({"step": "database"})
     kept = None
     if manifest.vendor == "sqlite":
         kept = _put_sqlite(reader, beat)
@@ -90,7 +122,8 @@ def _restore(reader: Reader, force: bool, tell: Tell) -> Restored:
         _put_files(reader, "keys/", home, beat)
         prints = manifest.key_prints
     call_command("migrate", interactive=False, verbosity=0)
-    return Restored(manifest, locked.locked_values(locked.good_keys(manifest.key_prints, prints)), kept)
+    needed_blobs.note_places(manifest)
+    return Restored(manifest, locked_values(good_keys(manifest.key_prints, prints)), kept)
 
 
 def _refuse_unfit(manifest: Manifest) -> None:
@@ -105,7 +138,7 @@ def _refuse_unfit(manifest: Manifest) -> None:
 
 
 def is_empty() -> bool:
-    """No rows but the house's own. Tables of others count, too: a restore would remove them."""
+    """Return whether no rows exist but built-in ones. Other tables count, too: a restore would remove them."""
     names = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
     if connection.vendor != "sqlite":
         with rows.own_connection() as own:
@@ -121,9 +154,9 @@ def is_empty() -> bool:
 def _refuse_company() -> None:
     """Processes on other machines do not hold this folder's lock, but they say that they live."""
     try:
-        busy = liveness.alive("worker") + liveness.alive("beat")
+        busy = dispatch.count_alive("worker") + dispatch.count_alive("beat")
     except DatabaseError:
-        return  # no such table yet: nobody works here
+        return  # no such table yet: nothing runs
     if busy:
         raise CannotRestore("Processes are working on this database. Stop them, wait half a minute, and try again.")
 

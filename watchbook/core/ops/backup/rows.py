@@ -18,9 +18,8 @@ from typing import IO, Any
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from watchbook.core.ops.backup.archive import CHUNK, Beat, Reader, packing
-from watchbook.core.ops.backup.errors import Damaged
-from watchbook.core.ops.backup.manifest import Manifest
+from watchbook.core.ops.backup import needed_blobs
+from watchbook.core.ops.backup.archive import CHUNK, Beat, Damaged, Manifest, Reader, packing
 
 BATCH = 500
 SNAPSHOT = {
@@ -75,7 +74,7 @@ def table_names(connection: BaseDatabaseWrapper) -> list[str]:
     return [name for (name,) in _ask(connection, TABLES[connection.vendor])]
 
 
-def dump(work: Path, forgotten: tuple[str, ...], beat: Beat) -> dict[str, Any]:
+def dump(work: Path, left_out: tuple[str, ...], beat: Beat) -> dict[str, Any]:
     """Packed files of all tables in the work folder; gives tables, columns and numbers for the manifest."""
     tables: dict[str, int] = {}
     columns: dict[str, list[str]] = {}
@@ -87,12 +86,13 @@ def dump(work: Path, forgotten: tuple[str, ...], beat: Beat) -> dict[str, Any]:
             named = f'"{table}"' if connection.vendor == "postgresql" else table
             columns[table] = [name for (name,) in _ask(connection, COLUMNS[connection.vendor], named)]
             tables[table] = 0
-            if table not in forgotten:
+            if table not in left_out:
                 with packing(work / "tables" / f"{table}.zst") as out:
                     tables[table] = _write_table(connection, table, columns[table], out, beat)
         numbers = {str(name): int(value) for name, value in _ask(connection, NUMBERS[connection.vendor])}
+        blob_rows = _ask(connection, needed_blobs.STATEMENT)
         _run(connection, "ROLLBACK")
-    return {"tables": tables, "columns": columns, "numbers": numbers}
+    return {"tables": tables, "columns": columns, "numbers": numbers, "blob_rows": blob_rows}
 
 
 def _write_table(connection: BaseDatabaseWrapper, table: str, columns: list[str], out: IO[bytes], beat: Beat) -> int:

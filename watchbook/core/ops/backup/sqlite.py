@@ -7,39 +7,40 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
-from watchbook.core.ops.backup.archive import CHUNK, Beat, Reader, packing
-from watchbook.core.ops.backup.errors import Damaged
+from watchbook.core.ops.backup import needed_blobs
+from watchbook.core.ops.backup.archive import CHUNK, Beat, Damaged, Reader, packing
 
 MEMBER = "database.sqlite3.zst"
 PAGES = 5000
 
 
-def dump(source: Path, work: Path, forgotten: tuple[str, ...], beat: Beat) -> tuple[Path, dict[str, int]]:
-    """A packed copy in the work folder, and how many rows each table has."""
+def dump(source: Path, work: Path, left_out: tuple[str, ...], beat: Beat) -> dict[str, Any]:
+    """A packed copy in the work folder; gives how many rows each table has, and the blobs that rows refer to."""
     copy = work / "copy.sqlite3"
     _copy(source, copy, beat)
     with _opened(copy) as database:
         # Zeros in the place of what is removed: pages of a file keep deleted text otherwise.
         database.execute("PRAGMA secure_delete=ON")
-        for table in forgotten:
+        for table in left_out:
             if database.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", (table,)).fetchone():
                 database.execute(f'DELETE FROM "{table}"')  # noqa: S608 - our own list
         rows = count_rows(database)
+        blob_rows = database.execute(needed_blobs.STATEMENT).fetchall()
         # A write-ahead log beside the file would not travel with it.
         database.execute("PRAGMA journal_mode=DELETE")
-    packed = work / MEMBER
-    with copy.open("rb") as plain, packing(packed) as out:
+    with copy.open("rb") as plain, packing(work / MEMBER) as out:
         while chunk := plain.read(CHUNK):
             out.write(chunk)
             beat()
     copy.unlink()
-    return packed, rows
+    return {"tables": rows, "blob_rows": blob_rows}
 
 
 def _copy(source: Path, target: Path, beat: Beat) -> None:
     with closing(sqlite3.connect(source, isolation_level=None, timeout=20)) as old, _opened(target) as new:
-        # While this transaction is open the copy sees one state; without it every write would start it anew.
+        # While this transaction is open the copy sees one state; without it every write would restart it.
         old.execute("BEGIN")
         old.execute("SELECT COUNT(*) FROM sqlite_master")
         old.backup(new, pages=PAGES, progress=lambda *_: beat(), sleep=0.0)

@@ -18,15 +18,28 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from watchbook import __version__
 from watchbook.base import clock
-from watchbook.base.crash import crash_point
-from watchbook.core.ops.backup import rows, sqlite
-from watchbook.core.ops.backup.archive import Beat, Reader, Writer
-from watchbook.core.ops.backup.errors import CannotTake
-from watchbook.core.ops.backup.manifest import Manifest, is_allowed
+from watchbook.base.work import crash_point
+from watchbook.core import registry
+from watchbook.core.accounts.models import User
+from watchbook.core.ops.backup import needed_blobs, rows, sqlite
+from watchbook.core.ops.backup.archive import Beat, CannotTake, Manifest, Reader, Writer, is_allowed
+from watchbook.kit.formatting import size_text
 
 # Of no use elsewhere, and a session key opens an account.
-FORGOTTEN = ("django_session", "cache_entries", "job_workers")
-Tell = Callable[[dict[str, Any]], None]
+LEFT_OUT = ("django_session", "cache_entries", "job_workers")
+# Tables that have rows as soon as the schema exists.
+MADE_BY_MIGRATIONS = {
+    "auth_permission",
+    "django_content_type",
+    "django_migrations",
+    "job_schedules",
+    "sqlite_sequence",
+    *LEFT_OUT,
+}
+Report = Callable[[dict[str, Any]], None]
+
+
+SPARE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -37,51 +50,81 @@ class Taken:
     manifest: Manifest
 
 
-def take(path: Path, *, with_keys: bool = False, tell: Tell = lambda figures: None) -> Taken:
+def take(path: Path, *, with_keys: bool = False, report: Report = lambda figures: None) -> Taken:
     """Write a whole backup to this path, which must not exist yet."""
     if path.exists():
         raise CannotTake(f"{path} exists. Give another path, or remove it first.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _refuse_wrong_database()
         with _work_folder(path.parent) as work:
-            return _take(path, work, with_keys, tell)
+            return _take(path, work, with_keys, report)
     except OSError as error:
         raise CannotTake(f"The backup could not be written: {error.strerror or error}.") from None
 
 
-def _take(path: Path, work: Path, with_keys: bool, tell: Tell) -> Taken:
+def _take(path: Path, work: Path, with_keys: bool, report: Report) -> Taken:
     database = _sqlite_file()
     _refuse_small_disk(path.parent, database)
     blobs = work / "blobs"
     blobs.mkdir()
     # Before the snapshot, so that a blob the snapshot names cannot vanish while it is copied; after it for the rest.
     _link_blobs(blobs)
-    tell({"step": "database"})
-    facts = _dump(work, database, lambda: tell({}))
+    report({"step": "database"})
+    facts = _dump(work, database, lambda: report({}))
+    _refuse_empty(facts["tables"])
     crash_point("backup.dumped")
     _link_blobs(blobs)
+    needed_blobs.collect(needed_blobs.outside(facts["blob_rows"]), blobs, lambda: report({}))
     draft = work / "draft.tar"
-    tell({"step": "files"})
-    manifest = _write(draft, work, facts, with_keys, lambda: tell({}))
+    report({"step": "files"})
+    manifest = _write(draft, work, facts, with_keys, lambda: report({}))
     crash_point("backup.written")
-    tell({"step": "check"})
-    _verify(draft, work, lambda: tell({}))
-    digest = _digest(draft, lambda: tell({}))
-    os.link(draft, path)  # fails when somebody made the file meanwhile, instead of replacing it
+    report({"step": "check"})
+    _verify(draft, work, lambda: report({}))
+    digest = _digest(draft, lambda: report({}))
+    os.link(draft, path)  # fails if the file exists by now, instead of replacing it
     _sync(path.parent)
     crash_point("backup.named")
     return Taken(path, path.stat().st_size, digest, manifest)
 
 
+def _refuse_wrong_database() -> None:
+    """A database without our tables is most likely not the one that the operator means."""
+    file = _sqlite_file()
+    if file is not None and (not file.exists() or file.stat().st_size == 0):
+        raise CannotTake(f"There is no database at {file}. Check WATCHBOOK_HOME and DATABASE_URL.")
+    names = set(connection.introspection.table_names())
+    if not {User._meta.db_table, "django_migrations"} <= names:
+        raise CannotTake(
+            f"The database {connection.settings_dict['NAME']} has no Watchbook tables. Check DATABASE_URL."
+        )
+
+
+def _refuse_empty(tables: dict[str, int]) -> None:
+    """Refuse a schema that was just made: its backup would push a good one out of the folder."""
+    if not sum(rows for name, rows in tables.items() if not made_by_program(name)):
+        raise CannotTake("The database has no data: no account and no row. Check WATCHBOOK_HOME and DATABASE_URL.")
+
+
+def made_by_program(table: str) -> bool:
+    """Tell whether a table has rows as soon as the schema exists, so that they are nobody's data."""
+    # The tables of SQLite's word index have rows of their own from the start.
+    if table.startswith("search_words") or table in MADE_BY_MIGRATIONS:
+        return True
+    return any(table in source.seeded_tables for source in registry.sources())
+
+
 def _dump(work: Path, database: Path | None, beat: Beat) -> dict[str, Any]:
     if database is None:
-        return rows.dump(work, FORGOTTEN, beat)
-    _packed, tables = sqlite.dump(database, work, FORGOTTEN, beat)
-    return {"tables": tables}
+        return rows.dump(work, LEFT_OUT, beat)
+    return sqlite.dump(database, work, LEFT_OUT, beat)
 
 
 def _write(draft: Path, work: Path, facts: dict[str, Any], with_keys: bool, beat: Beat) -> Manifest:
     applied = MigrationRecorder(connection).applied_migrations()
+    blob_rows = facts.pop("blob_rows")
+    sizes = needed_blobs.outside(blob_rows)
     handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         writer = Writer(file, beat)
@@ -95,6 +138,8 @@ def _write(draft: Path, work: Path, facts: dict[str, Any], with_keys: bool, beat
             migrations=sorted([app, name] for app, name in applied),
             key_prints={key_id: key_print(master) for key_id, master in settings.SECRETS_KEYS.items()},
             members=writer.members,
+            blob_sizes=sizes,
+            missing_blobs=sorted(needed_blobs.missing(sizes, writer.members) + needed_blobs.incomplete(blob_rows)),
             **facts,
         )
         writer.finish(manifest)
@@ -121,6 +166,7 @@ def _verify(draft: Path, work: Path, beat: Beat) -> None:
     reader = Reader(draft)
     try:
         reader.check(beat)
+        needed_blobs.refuse_incomplete(reader.manifest, allowed=True)
         check_database(reader, work, beat)
     finally:
         reader.close()
@@ -168,9 +214,9 @@ def _work_folder(parent: Path) -> Iterator[Path]:
 def _refuse_small_disk(folder: Path, database: Path | None) -> None:
     size = database.stat().st_size if database and database.exists() else 0
     free = shutil.disk_usage(folder).free
-    if free < 2 * size + 16 * 1024 * 1024:
+    if free < 2 * size + SPARE_BYTES:
         raise CannotTake(
-            f"{folder} has {free / 1e9:.1f} GB left; the backup needs about {2 * size / 1e9:.1f} GB to be made."
+            f"{folder} has {size_text(free)} free. The backup needs about {size_text(2 * size + SPARE_BYTES)}."
         )
 
 
@@ -179,7 +225,7 @@ def _sqlite_file() -> Path | None:
 
 
 def key_print(master: str) -> str:
-    """Tells one key from another and gives nothing away: the keys are random and long."""
+    """Identify a key without revealing it: keys are random and long."""
     return hashlib.sha256(b"watchbook key print\0" + master.encode()).hexdigest()[:16]
 
 

@@ -36,20 +36,20 @@ def main(names: list[str]) -> int:
     from watchbook.core import registry
     from watchbook.core.jobs import queue
     from watchbook.core.jobs.models import JobRun
-    from watchbook.core.ops import migrating
-    from watchbook.core.ops.address import bind
+    from watchbook.core.ops import upgrade
     from watchbook.core.ops.server import WebProcess
+    from watchbook.core.ops.starting import bind
 
     jobs = {name: registry.Job(name, f"{__package__ or 'watchbook.core.ops.tests'}.long_jobs:{name}") for name in names}
     registry.jobs = lambda: jobs  # type: ignore[assignment]
-    migrating.migrate_if_needed()
+    upgrade.migrate_if_needed()
     for name in names:
         if not JobRun.objects.live().filter(name=name).exists():
             queue.enqueue(name, exclusive=f"job:{name}")
     if os.environ.get("CELERY_BROKER_URL"):
-        from watchbook.core.jobs.working import work
+        from watchbook.core.jobs.celery import work_until_stopped
 
-        return work(["crawler_queue"], 2, grace_seconds=3)
+        return work_until_stopped(["crawler_queue"], 2, grace_seconds=3)
     process = WebProcess(bind(), application=slow_page)
     return process.run(ready=lambda: print(f"ready at {process.address}", flush=True))
 

@@ -16,6 +16,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+from watchbook.base.testing import migrated
+
 T = TypeVar("T")
 SECONDS = 120.0
 # Nothing of the operator's or of the test run's own environment.
@@ -40,6 +42,11 @@ def run(home: Path, *arguments: str, **extra: str) -> subprocess.CompletedProces
         [sys.executable, "-m", "watchbook", *arguments],
         env=environment(home, **extra), capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
+
+
+def prepare_tables(home: Path) -> None:
+    """Give this data folder a SQLite file with all tables: a copy, because the migrations take seconds."""
+    migrated.copy_to(home / "watchbook.sqlite3")
 
 
 class Running:
@@ -70,7 +77,7 @@ class Running:
         return until(found)
 
     def ask(self, *, kill: int = signal.SIGTERM) -> int:
-        """Tell it to end; gives its exit code."""
+        """Report it to end; gives its exit code."""
         self.process.send_signal(kill)
         return self.process.wait(SECONDS)
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from watchbook.base.testing import servers
-from watchbook.core.ops.tests.processes import Running, get, rows, until
+from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, until
 
 pytestmark = pytest.mark.crash
 SCRIPT = ("-m", "watchbook.core.ops.tests.long_jobs")
@@ -13,6 +13,7 @@ SCRIPT = ("-m", "watchbook.core.ops.tests.long_jobs")
 
 @pytest.fixture
 def start(tmp_path):
+    prepare_tables(tmp_path)
     started: list[Running] = []
 
     def go(*names: str, **extra: str) -> Running:

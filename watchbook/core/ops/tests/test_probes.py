@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from watchbook.base import clock
-from watchbook.base.store.disk import DiskUsage
+from watchbook.base.store.folder import DiskUsage
 from watchbook.core.accounts import tokens
 from watchbook.core.jobs.models import State
 from watchbook.core.ops import health
@@ -135,7 +135,7 @@ def test_figures_are_counted_from_the_database(staff_client, living, make_run):
 
 
 @pytest.mark.parametrize(
-    "path", ["/healthz", "/readyz", "/metrics", "/operations/", "/nothing-here", "/static/ui/base.css"]
+    "path", ["/healthz", "/readyz", "/metrics", "/operations/", "/nothing-here", "/static/kit/base.css"]
 )
 def test_every_answer_carries_security_headers(client, living, path):
     answer = client.get(path)

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from watchbook.core.search.dialects.base import (
+from watchbook.core.search.compiling import Every, Expression, Some
+from watchbook.core.search.dialects import (
     NEWEST,
     Dialect,
-    Wanted,
+    Filters,
     Window,
     Words,
     after,
-    filters,
+    conditions,
     ids,
     rows,
     within,
 )
 
 if TYPE_CHECKING:
-    from watchbook.core.search.query import Lookup
+    from watchbook.core.search.tokens import Lookup
 
 TITLE = "¶"
 # A word found this often in so many of the newest documents stands in one of seventy: sorting all of them by date
@@ -53,8 +54,15 @@ class PostgreSQL(Dialect):
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM search_words")
 
-    def ask(self, wanted: Wanted, limit: int) -> list[int]:
-        where, parameters = filters(wanted)
+    def compact(self, *, begin: bool) -> bool:
+        """Free the space of erased rows now instead of when autovacuum comes."""
+        if not connection.in_atomic_block:
+            with connection.cursor() as cursor:
+                cursor.execute("VACUUM search_words, search_documents")
+        return False
+
+    def ask(self, filters: Filters, expression: Expression, limit: int) -> list[int]:
+        where, parameters = conditions(filters)
         # MATERIALIZED: by the words first. Left to itself the planner takes every unknown word for one in two hundred
         # documents and walks through all dates to find thirty of them.
         sql = (
@@ -62,37 +70,41 @@ class PostgreSQL(Dialect):
             " SELECT d.id FROM found JOIN search_documents d ON d.id = found.document_id"
             f" WHERE 1 = 1{where} {NEWEST} LIMIT %s"
         )
-        return ids(sql, [_expression(wanted), *parameters, limit])
+        return ids(sql, [spelled(expression), *parameters, limit])
 
-    def window(self, wanted: Wanted) -> Window | None:
+    def window(self, filters: Filters, expression: Expression) -> Window | None:
         """Only for a word that is common among the very newest; any other is found faster by the index."""
-        place, parameters = after(wanted.after)
+        position, parameters = after(filters.after)
         sql = (
             "SELECT COUNT(*) FROM (SELECT d.id FROM search_documents d"  # noqa: S608
-            f" WHERE 1 = 1{place} {NEWEST} LIMIT {SAMPLE}) n"
+            f" WHERE 1 = 1{position} {NEWEST} LIMIT {SAMPLE}) n"
             " JOIN search_words w ON w.document_id = n.id WHERE w.words @@ %s::tsquery"
         )
-        is_common = rows(sql, [*parameters, _expression(wanted)])[0][0] >= COMMON
-        return super().window(wanted) if is_common else None
+        is_common = rows(sql, [*parameters, spelled(expression)])[0][0] >= COMMON
+        return super().window(filters, expression) if is_common else None
 
-    def probe(self, wanted: Wanted, window: Window, limit: int) -> list[int]:
-        where, parameters = filters(wanted)
+    def probe(self, filters: Filters, expression: Expression, window: Window, limit: int) -> list[int]:
+        where, parameters = conditions(filters)
         inside, moments = within(window)
         sql = (
             "SELECT d.id FROM search_documents d JOIN search_words w ON w.document_id = d.id"  # noqa: S608
             f" WHERE w.words @@ %s::tsquery{where}{inside} {NEWEST} LIMIT %s"
         )
-        return ids(sql, [_expression(wanted), *parameters, *moments, limit])
+        return ids(sql, [spelled(expression), *parameters, *moments, limit])
 
 
 def _spelt(words: Words) -> str:
     return " ".join([*words.anywhere, *(TITLE + token for token in words.in_title)])
 
 
-def _expression(wanted: Wanted) -> str:
-    mark = TITLE if wanted.in_title else ""
-    return " & ".join(_lexeme(mark, lookup) for lookup in wanted.lookups)
+def spelled(expression: Expression) -> str:
+    """The expression as tsquery reads it."""
+    if isinstance(expression, Every):
+        return f"({' & '.join(map(spelled, expression.parts))})"
+    if isinstance(expression, Some):
+        return f"({' | '.join(map(spelled, expression.parts))})"
+    return _lexeme(expression)
 
 
-def _lexeme(mark: str, lookup: Lookup) -> str:
-    return f"'{mark}{lookup.token}'{':*' if lookup.is_prefix else ''}"
+def _lexeme(lookup: Lookup) -> str:
+    return f"'{TITLE if lookup.in_title else ''}{lookup.token}'{':*' if lookup.is_prefix else ''}"

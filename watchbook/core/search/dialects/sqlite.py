@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
-from watchbook.core.search.dialects.base import NEWEST, PROBE, Dialect, Wanted, Window, Words, filters, ids, within
+from watchbook.core.search.compiling import Every, Expression, Some
+from watchbook.core.search.dialects import NEWEST, PROBE, Dialect, Filters, Window, Words, conditions, ids, within
 
 if TYPE_CHECKING:
-    from watchbook.core.search.query import Lookup
+    from watchbook.core.search.tokens import Lookup
 
 # In front of the tokens of a title. Not ASCII, so the ascii tokenizer takes it for a letter; no token begins with it.
 TITLE = "¶"
 # The newest documents have neighbouring row numbers unless old material was imported in between. Beyond this spread
 # reading the range costs as much as the whole index.
 SPREAD = 20 * PROBE
+
+
+# Pages that one step of a merge writes: 0.1 s with 50,000 documents, so writers hardly wait for it.
+MERGE_PAGES = 500
 
 
 class SQLite(Dialect):
@@ -38,30 +44,52 @@ class SQLite(Dialect):
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO search_words(search_words) VALUES ('delete-all')")
 
-    def ask(self, wanted: Wanted, limit: int) -> list[int]:
-        where, parameters = filters(wanted)
+    def compact(self, *, begin: bool) -> bool:
+        """Merge all segments of the index into one, step by step.
+
+        FTS5 marks a deleted document with another entry that names its words; only a merge removes both. The option
+        `secure-delete` would do it at once, but needs SQLite 3.42. A negative number begins a merge of all segments;
+        the following steps continue it and leave alone what other writers add in between.
+        """
+        pages = -MERGE_PAGES if begin else MERGE_PAGES
+        with connection.cursor() as cursor:
+            before = _total_changes(cursor)
+            cursor.execute("INSERT INTO search_words(search_words, rank) VALUES ('merge', %s)", [pages])
+            is_merging = _total_changes(cursor) - before >= 2
+            if not is_merging and not connection.in_atomic_block:
+                # The write-ahead log still holds the old pages.
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return is_merging
+
+    def ask(self, filters: Filters, expression: Expression, limit: int) -> list[int]:
+        where, parameters = conditions(filters)
         # CROSS JOIN keeps SQLite from walking all documents and asking the index for each.
         sql = (
             "SELECT d.id FROM search_words w CROSS JOIN search_documents d"  # noqa: S608 - values are parameters
             f" WHERE w.search_words MATCH %s AND d.id = w.rowid{where} {NEWEST} LIMIT %s"
         )
-        return ids(sql, [_expression(wanted), *parameters, limit])
+        return ids(sql, [spelled(expression), *parameters, limit])
 
-    def window(self, wanted: Wanted) -> Window | None:
-        window = super().window(wanted)
+    def window(self, filters: Filters, expression: Expression) -> Window | None:
+        window = super().window(filters, expression)
         return None if window and window.first_id + SPREAD < window.last_id else window
 
-    def probe(self, wanted: Wanted, window: Window, limit: int) -> list[int]:
+    def probe(self, filters: Filters, expression: Expression, window: Window, limit: int) -> list[int]:
         sql = "SELECT rowid FROM search_words WHERE search_words MATCH %s AND rowid BETWEEN %s AND %s"
-        found = ids(sql, [_expression(wanted), window.first_id, window.last_id])
+        found = ids(sql, [spelled(expression), window.first_id, window.last_id])
         if not found:
             return []
-        where, parameters = filters(wanted)
+        where, parameters = conditions(filters)
         inside, moments = within(window)
         # Numbers of our own making, not more than SPREAD of them.
         listed = ", ".join(map(str, found))
         sql = f"SELECT d.id FROM search_documents d WHERE d.id IN ({listed}){where}{inside} {NEWEST} LIMIT %s"  # noqa: S608
         return ids(sql, [*parameters, *moments, limit])
+
+
+def _total_changes(cursor: CursorWrapper) -> int:
+    cursor.execute("SELECT total_changes()")
+    return int(cursor.fetchone()[0])
 
 
 def _run_many(sql: str, words: Sequence[Words]) -> None:
@@ -74,10 +102,14 @@ def _spelt(words: Words) -> str:
     return " ".join([*words.anywhere, *(TITLE + token for token in words.in_title)])
 
 
-def _expression(wanted: Wanted) -> str:
-    mark = TITLE if wanted.in_title else ""
-    return " AND ".join(_phrase(mark, lookup) for lookup in wanted.lookups)
+def spelled(expression: Expression) -> str:
+    """The expression as FTS5 reads it."""
+    if isinstance(expression, Every):
+        return f"({' AND '.join(map(spelled, expression.parts))})"
+    if isinstance(expression, Some):
+        return f"({' OR '.join(map(spelled, expression.parts))})"
+    return _phrase(expression)
 
 
-def _phrase(mark: str, lookup: Lookup) -> str:
-    return f'"{mark}{lookup.token}"{" *" if lookup.is_prefix else ""}'
+def _phrase(lookup: Lookup) -> str:
+    return f'"{TITLE if lookup.in_title else ""}{lookup.token}"{" *" if lookup.is_prefix else ""}'

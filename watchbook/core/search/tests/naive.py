@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from watchbook.core.search.index import Document
 
@@ -74,12 +75,54 @@ def _next(text: str, end: int, word: str) -> int:
     return -1
 
 
-def search(documents: Sequence[Document], terms: Sequence[Sequence[str]], scopes: set[str]) -> list[str]:
-    """Ids of what holds all terms: title hits first, then newest, then the one that came last."""
+Tree = tuple[Any, ...]
+"""("words", words, in_title), ("author", name) and the other attributes, ("and", …), ("or", …), ("not", tree)."""
+
+
+def search(documents: Sequence[Document], tree: Tree, scopes: set[str], types: Mapping[str, set[str]]) -> list[str]:
+    """Ids of what matches the tree: title hits first, then newest, then the one that came last."""
     found = []
+    has_words = asks_for_words(tree)
     for number, document in enumerate(documents):
-        title, body = fold(document.title), fold(document.body)
-        if document.scope in scopes and all(holds(title, term) or holds(body, term) for term in terms):
-            in_title = all(holds(title, term) for term in terms)
+        if document.scope in scopes and matches(document, tree, types, titled=False):
+            in_title = has_words and matches(document, tree, types, titled=True)
             found.append((in_title, document.occurred_at, number, document.object_id))
     return [row[-1] for row in sorted(found, reverse=True)]
+
+
+def asks_for_words(tree: Tree) -> bool:
+    if tree[0] in ("and", "or"):
+        return any(asks_for_words(child) for child in tree[1:])
+    return bool(tree[0] == "words")
+
+
+def matches(document: Document, tree: Tree, types: Mapping[str, set[str]], *, titled: bool) -> bool:
+    kind, *rest = tree
+    if kind == "and":
+        return all(matches(document, child, types, titled=titled) for child in rest)
+    if kind == "or":
+        return any(matches(document, child, types, titled=titled) for child in rest)
+    if kind == "not":
+        return not matches(document, rest[0], types, titled=False)
+    if kind == "words":
+        words, in_title = rest
+        return holds(fold(document.title), words) or (not titled and not in_title and holds(fold(document.body), words))
+    return has(document, kind, *rest, types=types)
+
+
+def has(document: Document, name: str, value: Any, sign: str = "", *, types: Mapping[str, set[str]]) -> bool:
+    """Attributes, spelt out one by one."""
+    if name == "author":
+        return fold(document.attributes.author).split() == fold(value).split()
+    if name == "in":
+        steps, asked = [document.source, *document.attributes.place.split("/")], value.lower().split("/")
+        return [step.lower() for step in steps[: len(asked)]] == asked
+    if name == "site":
+        labels, asked = document.attributes.site.removeprefix("https://").split("/")[0].split("."), value.split(".")
+        return labels[-len(asked) :] == asked
+    if name == "type":
+        return value in types[document.kind]
+    if name in ("before", "after"):
+        return (document.occurred_at < value) == (name == "before")
+    score = document.attributes.score
+    return score is not None and {">=": score >= value, "<": score < value, "=": score == value}[sign]

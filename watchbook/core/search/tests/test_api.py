@@ -118,3 +118,20 @@ def test_a_kind_that_nobody_has_is_a_slip(call):
     refused = call("GET", "/search", q="harbour", kind="bogus")
     assert refused.status_code == 422
     assert refused.json()["error"]["details"][0]["field"] == "kind"
+
+
+def test_the_query_language_in_the_api_and_its_preview(put, call):
+    put(1, "harbour", author="Alice", place="7", score=150)
+    put(2, "harbour", author="Bob")
+    put(3, "lighthouse", author="Alice")
+
+    def ids(query):
+        return sorted(item["id"] for item in call("GET", "/search", q=query).json()["items"])
+
+    assert ids("harbour OR lighthouse") == ["1", "2", "3"]
+    assert ids("author:alice -lighthouse") == ["1"]
+    assert ids("in:forum/7 score>=100 type:subject") == ["1"]
+    assert ids("colour:harbour") == []
+    assert call("GET", "/search/preview", q="author:alice").json() == {"matches": 2, "is_whole": True, "days": 7}
+    assert call("GET", "/search/preview", q="harbour", kind="floor").json()["matches"] == 0
+    assert call("GET", "/search/preview", q="harbour", kind="none").status_code == 422

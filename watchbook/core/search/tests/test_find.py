@@ -6,12 +6,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from watchbook.base import clock
 from watchbook.core.search import find as finding
 from watchbook.core.search import index
-from watchbook.core.search.find import BadCursor, count, find
+from watchbook.core.search.find import count, find
 from watchbook.core.search.query import read
 from watchbook.core.search.tests.conftest import NOON, document
 from watchbook.core.search.tests.test_query import HOSTILE
+from watchbook.kit.paging import InvalidCursor
 
 pytestmark = pytest.mark.django_db
 
@@ -67,11 +69,24 @@ def test_nobody_finds_what_is_not_his():
     assert count(read("harbour"), scopes=["members"]).by_kind == {"topic": 1}
 
 
-def test_kinds_and_time_narrow_it():
-    index.put([document(1, "harbour", kind="floor"), document(2, "harbour", hours=3)])
+def test_results_are_limited_to_kinds_and_time():
+    index.put([document(1, "harbour", kind="floor")])
+    with clock.set_to(clock.now() + timedelta(hours=3)):
+        index.put([document(2, "harbour")])
     assert ids("harbour", kinds=["floor"]) == ["1"]
     assert ids("harbour", kinds=[]) == []
-    assert ids("harbour", since=NOON + timedelta(hours=1)) == ["2"]
+    assert ids("harbour", since=clock.now() + timedelta(hours=1)) == ["2"]
+
+
+def test_since_filters_by_when_watchbook_saw_the_item():
+    """A note of last year that was collected today is found among what was seen today."""
+    old = NOON - timedelta(days=365)
+    index.put([document(1, "harbour", occurred_at=old)])
+    today = clock.now() - timedelta(hours=1)
+    assert ids("harbour", since=today) == ["1"]
+    assert count(read("harbour"), scopes=["members"], since=today).total == 1
+    index.put([document(1, "harbour changed", occurred_at=old)])
+    assert ids("harbour", since=clock.now() + timedelta(minutes=1)) == []
 
 
 def test_pages_follow_each_other_without_a_gap_or_a_repeat():
@@ -132,7 +147,7 @@ def test_no_query_fails(put, text):
 )
 def test_a_cursor_of_another_kind_is_refused(put, cursor):
     put(1, "harbour")
-    with pytest.raises(BadCursor):
+    with pytest.raises(InvalidCursor):
         find("harbour", scopes=["members"], before=cursor)
 
 
@@ -144,3 +159,9 @@ def test_times_at_the_ends_of_the_calendar_are_harmless(put):
     assert ids("harbour", since=datetime(1, 1, 1, tzinfo=east)) == ["1"]
     assert ids("harbour", since=datetime(9999, 12, 31, tzinfo=timezone(-timedelta(hours=14)))) == []
     assert ids("harbour", since=datetime(2026, 1, 1)) == ["1"]
+
+
+def test_counting_ends_where_documents_have_no_text(db, monkeypatch):
+    monkeypatch.setattr("watchbook.core.search.find.COUNTED", 1000)
+    index.put([document(number, hours=number) for number in range(60)])
+    assert not count(read("-(harbour OR -harbour)"), scopes=["members"], most=10).is_whole

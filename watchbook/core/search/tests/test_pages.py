@@ -5,12 +5,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search import saved as actions
 from watchbook.core.search.models import SavedSearch
-from watchbook.core.search.pages import place_of
 from watchbook.core.search.tests.test_query import HOSTILE
+from watchbook.core.search.views import place_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
 
@@ -49,16 +50,16 @@ def test_strangers_titles_are_not_in_the_page(put, alice, bob, operator):
     assert "of Alice" not in text(page(operator, q="harbour"))
 
 
-def test_chips_count_and_filter_by_system(put, alice):
+def test_filters_count_and_select_one_system(put, alice):
     put(1, "harbour")
     put(2, "harbour", kind="floor")
     put(3, "harbour", kind="page", source="shelf")
-    shown = text(page(alice, q="harbour", source="shelf"))
+    shown = squeezed(text(page(alice, q="harbour", source="shelf")))
     assert "/things/3" in shown
     assert "/things/1" not in shown
-    assert "Everything <span>3</span>" in shown
-    assert "Forum <span>2</span>" in shown
-    assert "Shelf <span>1</span>" in shown
+    assert "Everything<span>3</span>" in shown
+    assert "Forum<span>2</span>" in shown
+    assert "Shelf<span>1</span>" in shown
 
 
 def test_more_leads_on(put, alice):
@@ -97,7 +98,7 @@ def test_the_page_takes_a_bounded_number_of_queries(put, alice):
     page(alice, q="harbour")
     with CaptureQueriesContext(connection) as captured:
         page(alice, q="harbour")
-    assert len(captured) <= 30
+    assert len(captured) <= 36
 
 
 def test_a_search_is_saved_with_its_channels_and_system(put, alice):
@@ -120,7 +121,7 @@ def test_a_refused_search_keeps_what_was_typed(alice):
     client = client_of(alice)
     again = client.post(reverse("save_search"), {"q": "lighthouse", "name": "Harbours"})
     assert again.status_code == 422
-    assert "You have a saved search of this name." in text(again)
+    assert "You already have a saved search with this name." in text(again)
     assert 'value="Harbours"' in text(again)
     assert client.post(reverse("save_search"), {"q": "%%%", "name": "x"}).status_code == 422
 
@@ -155,3 +156,17 @@ def test_only_its_owner_changes_a_saved_search(matrix, alice, what):
 )
 def test_a_hit_does_not_name_its_system_twice(system, kind, shown):
     assert place_of(system, kind) == shown
+
+
+def test_the_form_shows_what_the_search_would_have_matched(put, alice):
+    put(1, "harbour")
+    put(2, "harbour", scope="staff")
+    assert "Would have matched 1 item in the last 7 days" in squeezed(text(page(alice, q="harbour")))
+    live = client_of(alice).get("/search/preview/", {"q": "harbour OR lighthouse", "source": "shelf"})
+    assert "Would have matched 0 items in the last 7 days" in squeezed(text(live))
+
+
+def test_the_help_names_the_sources_and_types_of_this_server(alice):
+    shown = text(page(alice))
+    assert "in:forum" in shown
+    assert "subject, floor, page" in shown

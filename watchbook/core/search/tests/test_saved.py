@@ -9,9 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from watchbook.base import clock
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.notify.models import Delivery, NotificationChannel
-from watchbook.core.search import index, jobs, saved
+from watchbook.core.search import index, saved
 from watchbook.core.search.dialects import dialect
+from watchbook.core.search.find import find
 from watchbook.core.search.models import SavedSearch, SavedSearchMatch, SearchDocument
+from watchbook.core.search.query import read
 from watchbook.core.search.tests.conftest import document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("systems")]
@@ -27,7 +29,7 @@ def harbours(alice, channel):
     return saved.save(alice, name="Harbours", query="harbour", channels=[channel])
 
 
-def told():
+def notified():
     return [
         (delivery.subject, [item["id"] for item in delivery.payload["items"]])
         for delivery in Delivery.objects.order_by("pk")
@@ -38,19 +40,19 @@ def test_new_matches_are_told_once_in_one_notice(harbours):
     index.put([document(1, "harbour"), document(2, "lighthouse"), document(3, "-", "the old harbour")])
     run_now("search.saved")
     run_now("search.saved")
-    assert told() == [("2 new matches: Harbours", ["1", "3"])]
+    assert notified() == [("2 new matches: Harbours", ["1", "3"])]
     index.put([document(4, "harbour again")])
     run_now("search.saved")
-    assert told()[1:] == [("1 new match: Harbours", ["4"])]
+    assert notified()[1:] == [("1 new match: Harbours", ["4"])]
     assert SavedSearch.objects.get().match_count == 3
 
 
 def test_what_was_there_before_is_not_told(alice, channel):
     index.put([document(1, "harbour")])
     saved.save(alice, name="Harbours", query="harbour", channels=[channel])
-    assert not jobs.anything_new(clock.now())
+    assert not saved.anything_new(clock.now())
     run_now("search.saved")
-    assert told() == []
+    assert notified() == []
 
 
 def test_a_change_of_a_known_document_is_not_new(harbours):
@@ -58,14 +60,14 @@ def test_a_change_of_a_known_document_is_not_new(harbours):
     run_now("search.saved")
     index.put([document(1, "harbour, changed")])
     run_now("search.saved")
-    assert len(told()) == 1
+    assert len(notified()) == 1
 
 
 def test_only_what_the_owner_may_see_is_told(harbours, alice, bob):
     scopes = ["members", "staff", f"user:{alice.pk}", f"user:{bob.pk}"]
     index.put([document(scope, "harbour", scope=scope) for scope in scopes])
     run_now("search.saved")
-    ((_subject, items),) = told()
+    ((_subject, items),) = notified()
     assert set(items) == {"members", f"user:{alice.pk}"}
 
 
@@ -73,27 +75,27 @@ def test_kinds_narrow_what_is_told(alice, channel):
     saved.save(alice, name="Floors", query="harbour", kinds=["floor"], channels=[channel])
     index.put([document(1, "harbour"), document(2, "harbour", kind="floor")])
     run_now("search.saved")
-    assert told() == [("1 new match: Floors", ["2"])]
+    assert notified() == [("1 new match: Floors", ["2"])]
 
 
 def test_a_paused_search_is_silent_and_does_not_catch_up(harbours):
     saved.set_active(harbours, active=False)
     index.put([document(1, "harbour")])
-    assert not jobs.anything_new(clock.now())
+    assert not saved.anything_new(clock.now())
     run_now("search.saved")
     saved.set_active(harbours, active=True)
     run_now("search.saved")
-    assert told() == []
+    assert notified() == []
     index.put([document(2, "harbour")])
     run_now("search.saved")
-    assert [items for _subject, items in told()] == [["2"]]
+    assert [items for _subject, items in notified()] == [["2"]]
 
 
 def test_a_search_without_channels_only_counts(alice):
     saved.save(alice, name="Harbours", query="harbour")
     index.put([document(1, "harbour")])
     run_now("search.saved")
-    assert told() == []
+    assert notified() == []
     assert SavedSearch.objects.get().match_count == 1
 
 
@@ -107,13 +109,13 @@ def test_a_document_of_a_slower_writer_is_told_too(harbours, monkeypatch):
     early.save(force_insert=True)
     run_now("search.saved")
     run_now("search.saved")
-    assert [items for _subject, items in told()] == [["late id"], ["early id"]]
+    assert [items for _subject, items in notified()] == [["late id"], ["early id"]]
 
     with clock.set_to(clock.now() + timedelta(seconds=200)):
-        assert jobs.anything_new(clock.now())
+        assert saved.anything_new(clock.now())
         run_now("search.saved")
-        assert not jobs.anything_new(clock.now())
-    assert len(told()) == 2
+        assert not saved.anything_new(clock.now())
+    assert len(notified()) == 2
     assert not SavedSearchMatch.objects.exists()
 
 
@@ -124,12 +126,12 @@ def test_a_failure_before_the_commit_tells_nothing_and_loses_nothing(harbours, m
         raise RuntimeError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_advance", broken)
+        patch.setattr(saved, "_advance", broken)
         run_now("search.saved")
-    assert told() == []
+    assert notified() == []
     assert not SavedSearchMatch.objects.exists()
     run_now("search.saved")
-    assert [items for _subject, items in told()] == [["1"]]
+    assert [items for _subject, items in notified()] == [["1"]]
 
 
 def test_many_documents_take_a_bounded_number_of_queries(harbours):
@@ -140,3 +142,73 @@ def test_many_documents_take_a_bounded_number_of_queries(harbours):
             run_now("search.saved")
         counts.append(len(captured))
     assert max(counts) <= min(counts) + 6
+
+
+@pytest.fixture
+def loved(alice, channel):
+    return saved.save(alice, name="Loved", query="harbour score>=100", channels=[channel])
+
+
+def test_a_score_that_comes_to_match_is_notified_once(loved):
+    index.put([document(1, "harbour", score=50), document(2, "lighthouse", score=50)])
+    run_now("search.saved")
+    assert notified() == []
+    assert index.set_scores("topic", {"1": 99, "2": 500}) == 2
+    assert saved.anything_new(clock.now())
+    run_now("search.saved")
+    assert notified() == []
+    index.set_scores("topic", {"1": 100})
+    run_now("search.saved")
+    assert notified() == [("1 new match: Loved", ["1"])]
+    for score in (30, 300):
+        index.set_scores("topic", {"1": score})
+        run_now("search.saved")
+    assert len(notified()) == 1
+    assert not saved.anything_new(clock.now())
+
+
+def test_a_score_is_compared_with_what_it_was_however_often_it_changed(loved):
+    index.put([document(1, "harbour", score=50)])
+    run_now("search.saved")
+    for score in (120, 130, 20):
+        index.set_scores("topic", {"1": score})
+    run_now("search.saved")
+    assert [items for _subject, items in notified()] == [["1"]]
+
+
+def test_a_score_that_matched_before_the_search_was_saved_is_not_notified(alice, channel):
+    index.put([document(1, "harbour", score=150), document(2, "harbour", score=10)])
+    index.set_scores("topic", {"2": 110})
+    with clock.set_to(clock.now() + timedelta(seconds=1)):
+        saved.save(alice, name="Loved", query="harbour score>=100", channels=[channel])
+        index.set_scores("topic", {"1": 160})
+    run_now("search.saved")
+    assert notified() == []
+
+
+def test_a_new_text_with_another_score_counts_as_a_change_of_the_score(loved):
+    index.put([document(1, "harbour", score=50)])
+    run_now("search.saved")
+    index.put([document(1, "harbour, edited", score=100)])
+    run_now("search.saved")
+    assert [items for _subject, items in notified()] == [["1"]]
+
+
+def test_an_unchanged_score_costs_no_write():
+    index.put([document(1, "harbour", score=50)])
+    assert index.set_scores("topic", {"1": 50, "7": 3}) == 0
+    with CaptureQueriesContext(connection) as captured:
+        index.put([document(1, "harbour", score=50)])
+    assert not [each for each in captured if each["sql"].startswith(("INSERT", "UPDATE"))]
+
+
+@pytest.mark.parametrize("query", ["harbour", "harbour OR lighthouse -author:bob", "score>=5", "in:forum/7"])
+def test_the_preview_is_what_the_search_finds_in_the_last_days(alice, query):
+    with clock.set_to(clock.now() - timedelta(days=8)):
+        index.put([document(0, "harbour", score=9, place="7")])
+    index.put([document(1, "harbour", place="7"), document(2, "lighthouse", author="Bob"), document(3, "x", score=5)])
+    since = clock.now() - timedelta(days=7)
+    found = find(query, scopes=["members"], since=since).items
+    shown = saved.preview(alice, read(query))
+    assert found
+    assert (shown.matches, shown.is_whole, shown.days) == (len(found), True, 7)

@@ -9,7 +9,7 @@ from django.urls import get_resolver
 from watchbook.base.testing.people import alice, bob, charlie, matrix, operator, signed_in
 from watchbook.core import registry
 from watchbook.core.registry import SearchKind, Source
-from watchbook.core.stream.record import Entry
+from watchbook.core.stream.entries import Entry
 
 __all__ = ["alice", "bob", "charlie", "matrix", "operator", "signed_in"]
 

@@ -6,9 +6,9 @@ import pytest
 
 from watchbook.base import clock
 from watchbook.core.jobs.runner import run_now
-from watchbook.core.stream import jobs
+from watchbook.core.stream import entries
+from watchbook.core.stream.entries import record
 from watchbook.core.stream.models import StreamEntry
-from watchbook.core.stream.record import record
 from watchbook.core.stream.tests.conftest import entry
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def fill(days, count):
 
 def test_entries_older_than_the_option_are_forgotten(monkeypatch):
     monkeypatch.setenv("STREAM_KEEP_DAYS", "30")
-    monkeypatch.setattr(jobs, "BATCH", 3)
+    monkeypatch.setattr(entries, "BATCH", 3)
     fill(days=31, count=7)
     fill(days=29, count=2)
     run = clean()

@@ -9,7 +9,7 @@ from watchbook.core.registry import Source
 from watchbook.core.stream import clip
 from watchbook.core.stream.tests.conftest import forum
 
-BUTTON = Template('{% load stream %}{% file_in_library "topic" "a&b" %}')
+BUTTON = Template('{% load stream %}{% save_to_library_button "topic" "a&b" %}')
 
 
 def test_a_clip_comes_from_the_system_that_knows_the_kind(systems):
@@ -28,18 +28,22 @@ def test_with_a_library_the_button_leads_there(systems, monkeypatch):
         assert name == "library:clip"
         return "/library/clip/"
 
-    monkeypatch.setattr(registry, "sources", lambda: (forum(), Source("library", "Library", "library")))
+    monkeypatch.setattr(
+        registry, "sources", lambda: (forum(), Source("library", "Library", "library", clip_page="library:clip"))
+    )
     monkeypatch.setattr(clip, "reverse", address)
     shown = BUTTON.render(Context())
     assert 'href="/library/clip/?kind=topic&amp;id=a%26b"' in shown
-    assert "File in library" in shown
+    assert "Save to library" in shown
 
 
 def test_a_library_without_such_a_page_shows_no_button(systems, monkeypatch):
     def nowhere(name):
         raise NoReverseMatch(name)
 
-    monkeypatch.setattr(registry, "sources", lambda: (Source("library", "Library", "library"),))
+    monkeypatch.setattr(
+        registry, "sources", lambda: (Source("library", "Library", "library", clip_page="library:clip"),)
+    )
     monkeypatch.setattr(clip, "reverse", nowhere)
     assert BUTTON.render(Context()).strip() == ""
 

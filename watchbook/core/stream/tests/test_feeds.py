@@ -11,9 +11,9 @@ from watchbook.base.testing.people import client_of
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import ApiToken, AuditEvent
 from watchbook.core.stream import feeds
-from watchbook.core.stream.atom import Feed, Item, atom, json_feed, stable_id
+from watchbook.core.stream.entries import record
+from watchbook.core.stream.feeds import Feed, Item, atom, json_feed, stable_id
 from watchbook.core.stream.models import StreamFeed
-from watchbook.core.stream.record import record
 from watchbook.core.stream.tests.conftest import NOON, entry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
@@ -139,7 +139,7 @@ def test_only_the_digest_of_the_token_is_kept(alice):
 def test_the_address_is_shown_once_and_works(alice):
     record([entry(1, "an edit"), entry(2, "a map", source="maps", kind="changed")])
     client = client_of(alice)
-    assert "With the filter of the page" in client.get("/stream/feeds/", {"source": "forum"}).content.decode()
+    assert "Uses the filter of the previous page" in client.get("/stream/feeds/", {"source": "forum"}).content.decode()
     made = client.post("/stream/feeds/", {"name": "Reader", "source": "forum"})
     address = made.context["addresses"][0]
     assert f'id="1-address">{address}<' in made.content.decode()

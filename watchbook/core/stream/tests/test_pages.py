@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from watchbook.base.testing.people import client_of
-from watchbook.core.stream.record import record
+from watchbook.core.stream.entries import record
 from watchbook.core.stream.tests.conftest import entry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
@@ -21,7 +21,7 @@ def test_entries_are_listed_newest_first_under_their_day(alice):
     record([entry(1, "old", hours=-30), entry(2, "new", hours=1), entry(3, "newer", hours=2)])
     shown = page(alice)
     assert shown.index("newer") < shown.index(">new<") < shown.index(">old<")
-    assert shown.count("log-day") == 2
+    assert shown.count("mail-day") == 2
     assert "Floor edited" in shown
 
 
@@ -106,7 +106,7 @@ def test_figures_of_a_change_are_shown(alice):
 
 
 def test_an_empty_stream_says_what_will_come(alice):
-    assert "Nothing has happened yet" in page(alice)
+    assert "No activity yet" in page(alice)
 
 
 def test_counts_are_drawn_instead_of_the_words_for_feeds(alice):

@@ -1,0 +1,99 @@
+"""The package: optional dependencies are named when they are missing, and the docs are inside."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from watchbook.core.notify.channels import BadConfig
+from watchbook.core.notify.channels.apprise import check_service
+from watchbook.core.ops.tests.processes import environment, run
+from watchbook.project import manual
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+OPTIONAL = ("celery", "kombu", "redis", "psycopg", "pymysql", "apprise", "obstore", "mcp", "granian")
+# The program in an environment that has none of the extras.
+BARE = f"""
+import sys
+sys.modules.update(dict.fromkeys({OPTIONAL!r}))
+from watchbook.project.cli import main
+main()
+"""
+
+
+def bare(home: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", BARE, *arguments],
+        env=environment(home, **extra), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    ("extra", "name", "value"),
+    [
+        ("postgres", "DATABASE_URL", "postgres://u:pw-sentinel@127.0.0.1/x"),
+        ("mysql", "DATABASE_URL", "mysql://u:pw-sentinel@127.0.0.1/x"),
+        ("celery", "REDIS_URL", "redis://:pw-sentinel@127.0.0.1/0"),
+        ("celery", "CELERY_BROKER_URL", "redis://:pw-sentinel@127.0.0.1/0"),
+    ],
+)
+def test_missing_extra_is_named_by_the_setting_that_needs_it(tmp_path, extra, name, value):
+    done = bare(tmp_path, "jobs", "list", **{name: value})
+    assert done.returncode == 1
+    [sentence] = done.stderr.strip().splitlines()
+    assert sentence.startswith(f"watchbook: {name} ")
+    assert sentence.endswith(f"Install the extra: pip install 'watchbook[{extra}]'.")
+    assert "pw-sentinel" not in done.stderr
+
+
+@pytest.mark.crash
+def test_program_works_without_any_extra(tmp_path):
+    done = bare(tmp_path, "doctor")
+    assert "Traceback" not in done.stderr
+    done = bare(tmp_path, "jobs", "list", "--json")
+    assert (done.returncode, done.stderr) == (0, "watchbook: creating the database …\n")
+
+
+def test_apprise_address_without_apprise_is_refused_with_the_command(monkeypatch):
+    check_service("tgram://123456789:abcdefg_hijklmnop/123/")
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(BadConfig, match=r"pip install 'watchbook\[apprise\]'"):
+        check_service("tgram://123456789:abcdefg_hijklmnop/123/")
+
+
+def test_every_extra_is_part_of_all_and_pins_contain_the_common_ones():
+    extras = PROJECT["optional-dependencies"]
+    [everything] = extras["all"]
+    assert set(re.search(r"\[(.+)\]", everything)[1].split(",")) == set(extras) - {"all"}
+    pins = (ROOT / "requirements/base.txt").read_text()
+    for extra in ("postgres", "mysql", "celery", "apprise"):
+        for wanted in extras[extra]:
+            name = re.split(r"[\[~<>=]", wanted)[0].lower()
+            assert f"\n{name}==" in f"\n{pins}", wanted
+
+
+@pytest.mark.crash
+def test_docs_command_writes_linked_pages(tmp_path):
+    done = run(tmp_path, "docs", "how-to/backup", "--lang", "zh", "--no-browser")
+    assert done.returncode == 0
+    page = Path(done.stdout.strip().removeprefix("file://"))
+    assert page == tmp_path / "manual/docs/how-to/backup.zh.html"
+    pages = list((tmp_path / "manual").rglob("*.html"))
+    assert len(pages) == len(list(manual.sources()))
+    broken = []
+    for path in pages:
+        links = re.findall(r'(?:href|src)="([^":#]+)(?:#[^"]*)?"', path.read_text())
+        broken += [f"{path.name}: {link}" for link in links if not (path.parent / link).exists()]
+    assert broken == []
+    assert "href" in (tmp_path / "manual/docs/index.html").read_text()
+
+    done = run(tmp_path, "docs", "how-to/nothing")
+    assert done.returncode == 1
+    assert "There is no page how-to/nothing. Pages: changelog, " in done.stderr

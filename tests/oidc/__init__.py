@@ -1,0 +1,1 @@
+"""`make test-oidc`: our sign-in against oidc-provider from the npm registry, a certified provider of another author."""

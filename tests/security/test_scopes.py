@@ -1,0 +1,127 @@
+"""A token never does more than its user: every operation, for each role and scope, and the pages beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.security.api_world import Operation, Prepared, World, alice, operations, prepared, real_paths, world
+from watchbook.base.invalid import InvalidInput
+from watchbook.base.testing.fixtures import SharedRows
+from watchbook.base.testing.people import client_of, make_person
+from watchbook.core.accounts import tokens
+from watchbook.core.accounts.models import ApiToken
+from watchbook.systems.notes.models import AllowedUser
+
+pytestmark = [pytest.mark.django_db]
+__all__ = ["alice", "prepared", "world"]
+
+OPERATIONS = operations()
+SCOPES = tuple(tokens.scopes())
+ROLES = ("member", "allowed", "operator")
+REFUSED = {401, 403, 404}
+# An operation of the API and the page that shows or does the same.
+PAGES = {
+    "/api/v1/notes/cookies": "/notes/cookies/",
+    "/api/v1/jobs": "/operations/jobs/",
+    "/api/v1/notes/candidates": "/notes/",
+    "/api/v1/alerts": "/alerts/",
+    "/api/v1/channels": "/channels/",
+    "/api/v1/sitemaps/monitors": "/sitemaps/",
+    "/api/v1/reddit/communities": "/reddit/",
+    "/api/v1/nga/threads": "/nga/",
+    "/api/v1/library/workspaces": "/library/",
+}
+
+
+def person(role: str) -> Any:
+    user = make_person(f"walk-{role}", is_staff=role == "operator")
+    if role == "allowed":
+        AllowedUser.objects.create(user=user)
+    return user
+
+
+def forced(user: Any, *scopes: str) -> Client:
+    """A client whose token has these scopes in its row, whether its user may have them or not."""
+    token, plain = tokens.make(user, ["read"], 1)
+    ApiToken.objects.filter(pk=token.pk).update(scopes=list(scopes))
+    return Client(headers={"Authorization": f"Bearer {plain}"})
+
+
+@dataclass(frozen=True)
+class Walker:
+    """One user with every client that the walk needs: a session, and a token for each scope and for none."""
+
+    user: Any
+    session: Client
+    by_scope: dict[str, Client]
+    plain: Client
+
+
+@pytest.fixture(scope="module")
+def walkers(prepared: Prepared, shared_rows: SharedRows) -> dict[str, Walker]:
+    with shared_rows():
+        return {role: walker(person(role)) for role in ROLES}
+
+
+def walker(user: Any) -> Walker:
+    by_scope = {scope: forced(user, *{"read", "write", scope}) for scope in SCOPES}
+    return Walker(user, client_of(user), by_scope, forced(user, "read", "write"))
+
+
+def status(client: Client, operation: Operation, path: str) -> int:
+    return client.generic(operation.method.upper(), path + "?no_such_name=1", b"", "application/json").status_code
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_token_does_no_more_than_its_user_may(operation: Operation, world: World, walkers: dict[str, Walker]) -> None:
+    """The strange parameter stops the call after authentication, so nothing is changed by the walk."""
+    path = real_paths(operation, world)[0]
+    for role, one in walkers.items():
+        session = status(one.session, operation, path)
+        offered = tokens.scopes_for(one.user)
+        for scope, client in one.by_scope.items():
+            by_token = status(client, operation, path)
+            if by_token in REFUSED:
+                continue
+            allowed_alone = scope in offered or session not in REFUSED
+            assert allowed_alone, f"{role} with {scope}: token {by_token}, session {session}"
+            if scope not in offered:
+                assert status(one.plain, operation, path) == by_token
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("role", ["member", "operator"])
+def test_page_and_api_refuse_the_same_roles(path: str, role: str, world: World, walkers: dict[str, Walker]) -> None:
+    page = walkers[role].session.get(PAGES[path]).status_code
+    by_token = forced(walkers[role].user, *SCOPES).get(path).status_code
+    assert (page in REFUSED) == (by_token in REFUSED), f"page {page}, token {by_token}"
+
+
+@pytest.mark.parametrize(("role", "offered"), [("member", False), ("allowed", True), ("operator", True)])
+def test_scope_is_offered_only_to_users_who_may_use_it(
+    role: str, offered: bool, world: World, walkers: dict[str, Walker]
+) -> None:
+    user = walkers[role].user
+    assert ("notes" in tokens.scopes_for(user)) == offered
+    page = walkers[role].session.get("/account/tokens/").content.decode()
+    assert ('value="notes"' in page) == offered
+    if not offered:
+        with pytest.raises(InvalidInput, match="may not have the scope notes"):
+            tokens.make(user, ["notes"])
+
+
+def test_scope_that_was_removed_stops_working(world: World, walkers: dict[str, Walker]) -> None:
+    user = walkers["allowed"].user
+    client = Client(headers={"Authorization": f"Bearer {tokens.make(user, ['notes'])[1]}"})
+    assert client.get("/api/v1/notes/cookies").status_code == 200
+    AllowedUser.objects.filter(user=user).delete()
+    assert client.get("/api/v1/notes/cookies").status_code == 403
+
+
+def test_walk_covers_operations_roles_and_scopes() -> None:
+    print(f"{len(OPERATIONS)} operations x {len(ROLES)} roles x {len(SCOPES)} scopes")
+    assert len(OPERATIONS) * len(ROLES) * len(SCOPES) > 900

@@ -1,0 +1,33 @@
+"""The product speaks with one vocabulary: no text that people read contains a word that was replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.words import texts
+
+
+@pytest.mark.parametrize("part", texts.PARTS)
+def test_texts_contain_no_refused_word(part: str) -> None:
+    found = list(texts.PARTS[part]())
+    assert found, "nothing was read: the collector is broken"
+    wrong = [f"{text.place}: [{word}] {text.words[:120]}" for text in found if (word := text.refused())]
+    assert not wrong, f"{len(wrong)} texts contain a refused word:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        ("Nobody is told of a baseline.", "Nobody"),
+        ("The option `tell_removals` is on.", ""),
+        ("Watchbook sent 3 notifications.", ""),
+        ("该帐号已停用", "帐号"),
+    ],
+)
+def test_refused_word_is_found_in_sentences_not_in_code(words: str, refused: str) -> None:
+    assert texts.Text("here", words).refused() == refused
+
+
+def test_every_exception_is_still_needed() -> None:
+    used = {text.words for part in texts.PARTS.values() for text in part()}
+    assert sorted(set(texts.ALLOWED) - used) == []

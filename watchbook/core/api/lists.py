@@ -1,0 +1,147 @@
+"""Lists of the API with the filters and exports of their pages, and cursors for mirrors.
+
+    class RunsQuery(DaysQuery):
+        state: str = ""
+
+    @router.get("/jobs/runs", response=RunPage)
+    def list_runs(request, page: Query[RunsQuery]):
+        return listed(request, RUNS, JobRun.objects.all(), page, make=run_out)
+
+An unknown value is refused by the name of its filter. `format` answers the whole list as a file. `since=beginning`
+answers the rows in the order in which they changed, with a cursor that answers only later ones: a mirror that keeps it
+never reads the list twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Literal, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from pydantic import Field
+
+from watchbook.base import clock
+from watchbook.core.accounts.exports import export
+from watchbook.core.api.errors import Invalid
+from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.kit.lists import List, Shown
+from watchbook.kit.lists.shown import Changes
+from watchbook.kit.paging import InvalidCursor, after, as_text, as_value, decode_cursor, encode_cursor
+
+M = TypeVar("M", bound=Model)
+
+BEGINNING = "beginning"
+# In the cursors of mirrors, so that they are refused elsewhere.
+MARK = "since"
+# Transactions end in another order than their rows were numbered in; a mirror sees rows once none can come before them.
+SETTLED_AFTER = timedelta(seconds=60)
+
+
+class ListQuery(PageQuery):
+    """?format= beside ?cursor=&limit= of every list that has an export."""
+
+    format: Literal["", "json", "csv", "jsonl", "xlsx"] = Field(
+        "", description="csv, jsonl or xlsx: the whole list with its filters as a file, without pages."
+    )
+
+
+class MirrorQuery(PageQuery):
+    """?since= of lists that have no filter by time. Any other value than a cursor is refused."""
+
+    since: str = Field(
+        "",
+        description="`beginning`: all in the order of their changes, with a cursor in `since` of the response; that "
+        "cursor: only what changed after it.",
+    )
+
+
+def asks_for_changes(page: MirrorQuery) -> bool:
+    """Does `since` hold a cursor? May raise Invalid."""
+    if page.since and not is_mirror(page):
+        raise Invalid(details=[{"field": "since", "message": "beginning, or a cursor that this list gave out"}])
+    return bool(page.since)
+
+
+class DaysQuery(ListQuery):
+    """?days=&since=&until= of lists by time."""
+
+    days: str = Field("", description="today, 7d, last_week, or range with `since` and `until`.")
+    since: str = Field(
+        "",
+        description="First day or moment. `beginning`: all in the order of their changes, with a cursor in `since` of "
+        "the response; that cursor: only what changed after it.",
+    )
+    until: str = Field("", description="Last day, which counts whole; or a moment, which does not.")
+
+
+def listed(
+    request: HttpRequest, declared: List, rows: QuerySet[M], page: ListQuery, *, make: Callable[[M], Any]
+) -> Any:
+    """One page of the list, what changed since a cursor, or the whole list as a file."""
+    if declared.changes and is_mirror(page):
+        return mirrored(show(declared, rows, page, since="").rows, declared.changes, page, make=make)
+    shown = show(declared, rows, page)
+    by = f"{'' if shown.order.is_rising else '-'}{shown.order.by}"
+    return export(request, shown) or keyset(shown.rows, page, by=by, make=make)
+
+
+def show(declared: List, rows: QuerySet[M], page: PageQuery, **more: Any) -> Shown[M]:
+    """The list as the page shows it. May raise Invalid, which names the filters with unknown values."""
+    asked = {name: value for name, value in page.dict().items() if value not in (None, "")} | more
+    shown = declared.show(rows, asked | ({"format": ""} if asked.get("format") == "json" else {}))
+    refuse_unknown(shown)
+    return shown
+
+
+def refuse_unknown(shown: Shown[Any]) -> None:
+    if shown.wrong:
+        raise Invalid(details=[{"field": name, "message": _values(shown, name)} for name in shown.wrong])
+
+
+def _values(shown: Shown[Any], name: str) -> str:
+    """Say which values a filter takes."""
+    if name == "order":
+        return f"one of {', '.join(each.name for each in shown.list.orders)}"
+    options = [value for each in shown.list.filters if each.name == name for value, _title in each.options()]
+    return f"one of {', '.join(options)}" if options else "not a value of this filter"
+
+
+def is_mirror(page: PageQuery) -> bool:
+    """Does `since` hold a cursor (which is no day)?"""
+    given = getattr(page, "since", "")
+    return isinstance(given, str) and (given == BEGINNING or given.startswith("WyJ"))
+
+
+def mirrored(rows: QuerySet[M], changes: Changes, page: PageQuery, *, make: Callable[[M], Any]) -> dict[str, Any]:
+    """Rows in the order of their changes, oldest first; `since` of the answer leads on, now or next week."""
+    given = page.since  # type: ignore[attr-defined]
+    settled = {f"{changes.at}__lte": clock.now() - SETTLED_AFTER}
+    place = _open(rows.model, changes, given)
+    found = after(rows.filter(changes.where, **settled), changes.by, place, page.limit + 1, is_rising=True)
+    items = found[: page.limit]
+    since = _cursor(changes, items[-1]) if items else given
+    return {
+        "items": [make(row) for row in items],
+        "next": since if len(found) > page.limit else None,
+        "since": since,
+    }
+
+
+def _cursor(changes: Changes, row: Model) -> str:
+    return encode_cursor([MARK, changes.by, as_text(getattr(row, changes.by)), as_text(row.pk)])
+
+
+def _open(model: type[Model], changes: Changes, given: str) -> tuple[Any, Any] | None:
+    if given == BEGINNING:
+        return None
+    meta = model._meta
+    try:
+        mark, by, value, pk = decode_cursor(given, 4)
+        if (mark, by) != (MARK, changes.by):
+            raise InvalidCursor
+        column = meta.pk if by == "pk" else meta.get_field(by)
+        return as_value(column, value), as_value(meta.pk, pk)
+    except InvalidCursor:
+        raise Invalid(details=[{"field": "since", "message": "a cursor that this list gave out"}]) from None

@@ -1,0 +1,153 @@
+"""The tools of the MCP server. Each is one operation of the API: same arguments, same rights, same answer.
+
+The input schema of a tool comes from the API's own OpenAPI document, so that nothing is described twice. Systems
+declare their tools in `source.py`; those of the platform stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ninja import NinjaAPI
+
+from watchbook.core import registry
+from watchbook.core.accounts import tokens
+from watchbook.core.accounts.models import ApiToken
+from watchbook.core.api.auth import Gate
+from watchbook.core.api.shell import build_api
+from watchbook.core.registry import Tool
+
+PLATFORM_TOOLS = (
+    Tool(
+        "search",
+        "GET /search",
+        'Search everything that Watchbook has collected: words, OR, -word, brackets, "phrases", title:, author:, in:,'
+        " type:, site:, before:, after:, score>=. Title matches first, then the newest.",
+    ),
+    Tool("activity", "GET /stream", "List what changed on the watched sources since a time, newest first."),
+    Tool("alerts", "GET /alerts", "List open and resolved problems of the watched sources, with their reasons."),
+    Tool("save_search", "POST /saved-searches", "Save a search, so that new matches are sent to the user's channels."),
+)
+# A list for a program that reads every word: shorter than a page for people.
+USUAL_ITEMS = 10
+DEEPEST = 12
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A tool together with the operation that it calls."""
+
+    name: str
+    description: str
+    method: str
+    # "/api/v1/channels/{channel_id}"
+    path: str
+    scopes: tuple[str, ...]
+    schema: dict[str, Any]
+    in_path: frozenset[str]
+    in_query: frozenset[str]
+
+    @property
+    def reads_only(self) -> bool:
+        return self.method == "GET"
+
+    def usable_with(self, token: ApiToken) -> bool:
+        return tokens.may_use(token, *self.scopes)
+
+
+@cache
+def tools() -> dict[str, Bound]:
+    """Return every declared tool by name. Raise LookupError for a declaration without an operation."""
+    api = build_api()
+    document = api.get_openapi_schema(path_prefix="/api/")
+    gates = dict(_gates(api))
+    found: dict[str, Bound] = {}
+    for tool in declared():
+        if tool.name in found:
+            raise LookupError(f"two tools are called {tool.name}")
+        found[tool.name] = _bound(tool, document, gates)
+    return found
+
+
+def declared() -> tuple[Tool, ...]:
+    return (*PLATFORM_TOOLS, *(tool for source in registry.sources() for tool in source.tools))
+
+
+def _bound(tool: Tool, document: Any, gates: dict[tuple[str, str], Gate]) -> Bound:
+    method, _, place = tool.operation.partition(" ")
+    path = f"/api/v1{place}"
+    facts = document["paths"].get(path, {}).get(method.lower())
+    if facts is None:
+        raise LookupError(f"the tool {tool.name} names {tool.operation}, which is no operation of the API")
+    parameters = facts.get("parameters", [])
+    return Bound(
+        name=tool.name,
+        description=tool.description,
+        method=method,
+        path=path,
+        scopes=_scopes(method, gates[method, path]),
+        schema=_input_schema(facts, document["components"]["schemas"]),
+        in_path=frozenset(each["name"] for each in parameters if each["in"] == "path"),
+        in_query=frozenset(each["name"] for each in parameters if each["in"] == "query"),
+    )
+
+
+def _scopes(method: str, gate: Gate) -> tuple[str, ...]:
+    own = ("read",) if method == "GET" else ("write",)
+    return (*own, *gate.scopes, "staff") if gate.staff_only else gate.scopes or own
+
+
+def _gates(api: NinjaAPI) -> Iterator[tuple[tuple[str, str], Gate]]:
+    """Yield who may call each operation, by method and path."""
+    for bound in api._get_bound_routers():
+        for path, view in bound.path_operations.items():
+            for operation in view.operations:
+                gate = next(iter(operation.auth_callbacks), None)
+                for method in operation.methods:
+                    yield (method, _plain_path(bound.prefix, path)), gate  # type: ignore[misc]
+
+
+def _plain_path(prefix: str, path: str) -> str:
+    """Write "/api/v1/x/{int:id}" as the OpenAPI document writes it: "/api/v1/x/{id}"."""
+    whole = "/".join(part.strip("/") for part in ("/api", prefix, path) if part.strip("/"))
+    return "/" + "/".join(
+        "{" + step[1:-1].rpartition(":")[2] + "}" if step.startswith("{") else step for step in whole.split("/")
+    )
+
+
+def _input_schema(facts: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
+    """Return one flat object of the operation's path and query parameters and the fields of its body."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for parameter in facts.get("parameters", []):
+        properties[parameter["name"]] = _described(parameter, shapes)
+        if parameter.get("required"):
+            required.append(parameter["name"])
+    if "limit" in properties:
+        properties["limit"] = {**properties["limit"], "default": USUAL_ITEMS}
+    body = facts.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    if body:
+        whole = _resolved(body, shapes)
+        properties |= whole.get("properties", {})
+        required += whole.get("required", [])
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _described(parameter: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
+    schema = dict(_resolved(parameter["schema"], shapes))
+    words = parameter.get("description")
+    return {**schema, "description": words} if words else schema
+
+
+def _resolved(schema: Any, shapes: dict[str, Any], room: int = DEEPEST) -> Any:
+    """Put the shapes behind `$ref` in their place: a tool's schema stands alone."""
+    if isinstance(schema, list):
+        return [_resolved(each, shapes, room) for each in schema]
+    if not isinstance(schema, dict) or room == 0:
+        return schema
+    if "$ref" in schema:
+        return _resolved(shapes[schema["$ref"].rpartition("/")[2]], shapes, room - 1)
+    return {name: _resolved(each, shapes, room - 1) for name, each in schema.items()}

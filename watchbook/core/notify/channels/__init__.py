@@ -1,0 +1,210 @@
+"""Channel kinds: their base class, the common form fields and checks, and the list of all kinds, found by folder.
+
+A new kind is one new file in this folder with one instance named KIND; nothing else names it. What can go wrong when a
+user sets up a channel:
+
+    NotifyError
+    ├── BadConfig        a field cannot be used as given: change it (`field` and `message` name it and the reason)
+    ├── Unreadable       the secrets cannot be decrypted with the current key: enter them again
+    ├── TooManyTests     too many test messages: wait
+    └── NotReplayable    only a notification that was sent, skipped or given up can be resent
+
+Errors of sending are no exceptions: an attempt ends in a `message.Result`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from watchbook.core.notify.message import Message, Result
+from watchbook.core.notify.models import Digest, Level, NotificationChannel
+
+
+class NotifyError(Exception):
+    code = "notify"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class BadConfig(NotifyError):
+    code = "bad_config"
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class Unreadable(NotifyError):
+    code = "not_decrypted"
+
+
+class TooManyTests(NotifyError):
+    code = "too_many_tests"
+
+
+class NotReplayable(NotifyError):
+    code = "not_replayable"
+
+
+MASK = "***"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]|%(?:[01][0-9a-f]|7f)", re.IGNORECASE)
+
+Config = Mapping[str, Any]
+
+
+# What every channel has beside its configuration.
+CHOICES = ("name", "digest", "quiet_from", "quiet_until", "alert_level", "is_active")
+
+
+class ChannelForm(forms.Form):
+    """Form fields of every channel. `given()` returns the configuration; an empty secret keeps the current one."""
+
+    name = forms.CharField(label=_("Name"), max_length=255)
+    digest = forms.ChoiceField(
+        label=_("Frequency"),
+        choices=Digest.choices,
+        help_text=_("Errors, recoveries and alerts are always sent immediately."),
+    )
+    quiet_from = forms.TimeField(
+        label=_("Quiet hours from"),
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        help_text=_("In your time zone. What comes in this time is sent as one message when it ends."),
+    )
+    quiet_until = forms.TimeField(
+        label=_("until"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
+    )
+    alert_level = forms.ChoiceField(
+        label=_("Server alerts"),
+        required=False,
+        choices=[("", _("None")), *((level, _("%(level)s and higher") % {"level": level}) for level in Level.values)],
+    )
+    is_active = forms.BooleanField(label=_("Enabled"), required=False, initial=True)
+
+    def __init__(
+        self, *args: Any, is_operator: bool, channel: NotificationChannel | None = None, name: str = "", **kwargs: Any
+    ) -> None:
+        self.channel = channel
+        kwargs["initial"] = {"name": name, **self._initial(channel)}
+        super().__init__(*args, **kwargs)
+        if not is_operator:
+            del self.fields["alert_level"]
+        if channel is None:
+            del self.fields["is_active"]
+        last = ["digest", "quiet_from", "quiet_until", "alert_level", "is_active"]
+        self.order_fields(["name", *(name for name in self.fields if name not in {"name", *last}), *last])
+
+    def _initial(self, channel: NotificationChannel | None) -> dict[str, Any]:
+        if channel is None:
+            return {"digest": Digest.IMMEDIATE}
+        return {name: getattr(channel, name) for name in CHOICES}
+
+    def given(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def choices(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in CHOICES if name in self.fields}
+
+    def kind_fields(self) -> list[forms.BoundField]:
+        """Return the fields of the service itself, without those of every channel."""
+        return [bound for bound in self.visible_fields() if bound.name not in CHOICES]
+
+    def common_fields(self) -> list[forms.BoundField]:
+        return [bound for bound in self.visible_fields() if bound.name in CHOICES]
+
+
+class ChannelKind(ABC):
+    """One way to send notifications. A new kind is one file in this folder with one instance named KIND."""
+
+    name: ClassVar[str]
+    label: ClassVar[str | Promise]
+    icon: ClassVar[str]
+    lead: ClassVar[str | Promise]
+    # Paragraphs beside the form: what is sent, and what counts as sent.
+    content: ClassVar[tuple[str | Promise, ...]]
+    # Where a user finds the values of the form, step by step.
+    steps: ClassVar[tuple[str | Promise, ...]] = ()
+    form: ClassVar[type[ChannelForm]]
+    order: ClassVar[int] = 100
+    template: ClassVar[str] = "notify/channel_form.html"
+    # A picture of where the values are found: lines of the service's own page, the values to copy marked with True.
+    picture: ClassVar[tuple[tuple[str | Promise, bool], ...]] = ()
+    # Whether messages are signed with a secret that the user copies.
+    is_signed: ClassVar[bool] = False
+
+    def unavailable(self) -> str | Promise:
+        """Return why this kind cannot send now; empty if it can."""
+        return ""
+
+    @abstractmethod
+    def check(self, given: Config, known: Config) -> dict[str, Any]:
+        """Return a whole, clean configuration, or raise BadConfig with the field. Unknown keys are refused."""
+
+    @abstractmethod
+    def masked(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Return the configuration with secrets masked, for the `config` column and pages."""
+
+    def target(self, config: Config) -> str:
+        """Return the recipient or endpoint as pages show it, from the masked configuration."""
+        return str(config.get("url", ""))
+
+    def secrets(self, config: Config) -> tuple[str, ...]:
+        """Return values that logs must mask."""
+        return (config.get("url", ""),)
+
+    @abstractmethod
+    def send(self, channel: NotificationChannel, config: dict[str, Any], message: Message) -> Result:
+        """Send one message. Raises nothing for what the other side did: that is a Result."""
+
+
+def keep_if_empty(field: forms.Field, masked: str) -> None:
+    """Make a secret field optional when editing: it is never put into a page, and empty means unchanged."""
+    field.required = False
+    field.widget.attrs["placeholder"] = masked
+    field.help_text = _("Leave empty to keep the current value.")
+
+
+def only(given: Config, *names: str) -> None:
+    unknown = sorted(str(name) for name in given if name not in names)
+    if unknown:
+        raise BadConfig("config", gettext("Unknown setting: %(name)s") % {"name": unknown[0][:60]})
+
+
+def text_of(given: Config, known: Config, name: str) -> str:
+    value = given.get(name)
+    if value is None or (isinstance(value, str) and MASK in value):
+        value = known.get(name, "")
+    if not isinstance(value, str):
+        raise BadConfig(name, gettext("Enter text."))
+    if _CONTROL.search(value.strip(" \t\r\n")):
+        # Also where they are written %00: no endpoint has them in its address on purpose.
+        raise BadConfig(name, gettext("Remove the control characters."))
+    return value.strip()
+
+
+__all__ = ["MASK", "ChannelKind", "kind_of", "kinds"]
+
+
+@cache
+def kinds() -> dict[str, ChannelKind]:
+    """Return every kind by its name, in the order of the page."""
+    modules = [each.name for each in pkgutil.iter_modules(__path__)]
+    found: list[ChannelKind] = [import_module(f"{__name__}.{name}").KIND for name in modules]
+    return {kind.name: kind for kind in sorted(found, key=lambda kind: kind.order)}
+
+
+def kind_of(name: str) -> ChannelKind | None:
+    return kinds().get(name)

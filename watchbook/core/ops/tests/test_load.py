@@ -1,0 +1,144 @@
+"""Load: abandoned requests stop, one user cannot take every thread, several web processes serve together."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+
+from watchbook.core.ops.load import Fair
+from watchbook.core.ops.server import _listen
+from watchbook.core.ops.starting import Bind
+from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, until
+
+LEDGER: list[str] = []
+STARTED, GO_ON = threading.Event(), threading.Event()
+
+
+@csrf_exempt
+@login_not_required
+def slow(request: HttpRequest, name: str) -> HttpResponse:
+    LEDGER.append(f"{name} started")
+    _query()
+    STARTED.set()
+    assert GO_ON.wait(30)
+    _query()
+    LEDGER.append(f"{name} computed")
+    return HttpResponse("done")
+
+
+def _query() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+urlpatterns = [path("slow/<str:name>/", slow)]
+
+
+@pytest.fixture
+def server(settings, monkeypatch):
+    """A real waitress with one thread and the real middleware."""
+    settings.ROOT_URLCONF = __name__
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    monkeypatch.setenv("WATCHBOOK_WEB_THREADS", "1")
+    LEDGER.clear()
+    STARTED.clear()
+    GO_ON.clear()
+    made = _listen(Bind("127.0.0.1", 0), None)
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    yield made
+    GO_ON.set()
+    made.task_dispatcher.shutdown(timeout=5)
+    made.close()
+
+
+def ask(server, name, method="GET"):
+    client = socket.create_connection(("127.0.0.1", server.effective_port), timeout=30)
+    client.sendall(f"{method} /slow/{name}/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n".encode())
+    return client
+
+
+@pytest.mark.django_db(transaction=True)
+def test_request_of_a_client_that_left_stops_and_queued_ones_do_not_start(server):
+    running, queued, patient = ask(server, "running"), None, None
+    try:
+        assert STARTED.wait(30)
+        queued, patient = ask(server, "queued"), ask(server, "patient")
+        until(lambda: len(server.active_channels) == 3)
+        running.close()
+        queued.close()
+        until(lambda: len(server.active_channels) == 1)  # the server has seen both leave
+        GO_ON.set()
+        assert b"200 OK" in patient.recv(4096)
+    finally:
+        for client in filter(None, (queued, patient)):
+            client.close()
+    assert LEDGER == ["running started", "patient started", "patient computed"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writing_request_is_finished_although_its_client_left(server):
+    client = ask(server, "post", method="POST")
+    assert STARTED.wait(30)
+    client.close()
+    until(lambda: not server.active_channels)
+    GO_ON.set()
+    until(lambda: len(LEDGER) == 2)
+    assert LEDGER == ["post started", "post computed"]
+
+
+def test_user_with_too_many_searches_is_refused_and_others_are_not(rf, monkeypatch):
+    monkeypatch.setenv("WATCHBOOK_HEAVY_REQUESTS", "2")
+    answers = []
+
+    def view(request):
+        # While a search runs, the same visitor sends the next one.
+        answers.append(fair(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.1")).status_code)
+        return HttpResponse("found")
+
+    fair = Fair(view)
+    assert fair(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.1")).status_code == 200
+    assert answers == [429, 200]  # the third, then the second; the first is above
+
+    full = Fair(lambda request: HttpResponse("x"))
+    full._running["at:192.0.2.1"] = 2
+    refused = full(rf.get("/api/v1/search?q=x", REMOTE_ADDR="192.0.2.1"))
+    assert (refused.status_code, refused["Retry-After"]) == (429, "2")
+    assert full(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.2")).status_code == 200
+    assert full(rf.get("/search/?q=", REMOTE_ADDR="192.0.2.1")).status_code == 200
+    assert full._running == {"at:192.0.2.1": 2}
+
+
+def test_export_counts_until_it_is_sent(rf):
+    fair = Fair(lambda request: StreamingHttpResponse(iter([b"a", b"b"])))
+    response = fair(rf.get("/jobs/?format=csv", REMOTE_ADDR="192.0.2.1"))
+    assert fair._running == {"at:192.0.2.1": 1}
+    assert b"".join(response.streaming_content) == b"ab"
+    assert fair._running == {}
+
+
+@pytest.mark.crash
+def test_granian_serves_with_several_processes_and_runs_jobs(tmp_path):
+    prepare_tables(tmp_path)
+    process = Running(tmp_path, "-m", "watchbook", "web", "--server", "granian", WATCHBOOK_MAX_BODY_MB="1")
+    try:
+        address = process.wait_for(r"Watchbook is at (\S+)").group(1)
+        assert get(f"{address}/healthz")[0] == 200
+        assert get(f"{address}/accounts/signup/")[0] == 200
+        until(lambda: rows(tmp_path, "SELECT 1 FROM job_workers"))
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2000000\r\n\r\n")
+            assert b" 413 " in client.recv(4096)
+        assert process.ask() == 0
+        assert not rows(tmp_path, "SELECT name FROM job_workers")
+        assert not [line for line in process.lines if "Traceback" in line]
+    finally:
+        process.close()

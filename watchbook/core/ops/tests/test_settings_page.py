@@ -1,0 +1,229 @@
+"""Stored settings: the environment wins, secrets are never shown, other processes follow."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.test import Client
+
+from standins.smtp_sink import SmtpSink
+from watchbook.base import clock, env
+from watchbook.base.store.models import Blob
+from watchbook.base.testing.pages import squeezed
+from watchbook.base.testing.people import make_person
+from watchbook.core.accounts.models import AuditEvent
+from watchbook.core.notify import options as mail
+from watchbook.core.notify.options import mail_settings
+from watchbook.core.ops import options, stored
+from watchbook.core.ops.models import SettingsCheck, StoredSetting
+from watchbook.core.ops.options import address_settings
+from watchbook.core.ops.settings_page import groups, remember
+from watchbook.core.ops.tests.processes import Running, environment, get, prepare_tables, run, until
+from watchbook.core.registry import Step
+
+SECRET = "hunter2-sentinel"
+
+
+@pytest.fixture(autouse=True)
+def _restore_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("WATCHBOOK_ALLOWED_HOSTS", "testserver")
+    names = {**mail_settings(), **address_settings()}
+    before = {name: getattr(django_settings, name) for name in names}
+    yield
+    env.use_stored({})
+    for name, value in before.items():
+        setattr(django_settings, name, value)
+
+
+@pytest.fixture
+def operator(client: Client) -> Any:
+    person = make_person("olga", is_staff=True)
+    client.force_login(person)
+    return person
+
+
+def test_every_group_has_fields_and_every_field_a_group() -> None:
+    used = {option.group for option in stored.storable().values()}
+    assert used == set(groups())
+    assert all(option.title and option.help for option in stored.storable().values())
+
+
+@pytest.mark.django_db
+def test_saved_setting_applies_and_an_empty_one_is_the_default(django_capture_on_commit_callbacks: Any) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        assert stored.save({"EMAIL_HOST": "mail.example.org", "EMAIL_PORT": "465"}) == ["EMAIL_HOST", "EMAIL_PORT"]
+    assert (mail.EMAIL_HOST.value, django_settings.EMAIL_HOST, django_settings.EMAIL_PORT) == (
+        "mail.example.org", "mail.example.org", 465,
+    )  # fmt: skip
+    with django_capture_on_commit_callbacks(execute=True):
+        assert stored.save({"EMAIL_HOST": "mail.example.org", "EMAIL_PORT": None}) == ["EMAIL_PORT"]
+    assert (django_settings.EMAIL_HOST, django_settings.EMAIL_PORT) == ("mail.example.org", 25)
+
+
+@pytest.mark.django_db
+def test_environment_wins_and_is_said(client: Client, operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored.save({"WATCHBOOK_BACKUP_KEEP": "3"})
+    stored.load()
+    monkeypatch.setenv("WATCHBOOK_BACKUP_KEEP", "9")
+    assert options.BACKUP_KEEP.value == 9
+    page = client.get("/operations/settings/?group=backups").content.decode()
+    assert "Set by the environment variable WATCHBOOK_BACKUP_KEEP." in page
+    with pytest.raises(stored.CannotStore, match="environment"):
+        stored.save({"WATCHBOOK_BACKUP_KEEP": "4"})
+
+
+@pytest.mark.django_db
+def test_secret_is_stored_encrypted_and_leaves_by_no_way(client: Client, operator: Any) -> None:
+    client.post("/operations/settings/mail/", {"EMAIL_HOST": "m.example", "EMAIL_HOST_PASSWORD": SECRET})
+    stored.load()
+    assert mail.EMAIL_HOST_PASSWORD.value == SECRET
+    row = StoredSetting.objects.get(pk="EMAIL_HOST_PASSWORD")
+    assert SECRET not in row.value
+    page = client.get("/operations/settings/?group=mail").content.decode()
+    api = client.get("/api/v1/settings").content.decode()
+    assert SECRET not in page + api
+    assert "Saved. Type to replace it." in page
+    event = AuditEvent.objects.get(event="settings.changed")
+    assert "EMAIL_HOST_PASSWORD" in event.subject
+    assert SECRET not in str(vars(event))
+    client.post("/operations/settings/mail/", {"EMAIL_HOST": "m.example", "clear-EMAIL_HOST_PASSWORD": "1"})
+    assert not StoredSetting.objects.filter(pk="EMAIL_HOST_PASSWORD").exists()
+
+
+@pytest.mark.django_db
+def test_refused_value_names_the_field_and_keeps_what_was_typed(client: Client, operator: Any) -> None:
+    given = {"EMAIL_HOST": "mail.example.org", "EMAIL_PORT": "many"}
+    answer = client.post("/operations/settings/mail/", given)
+    page = answer.content.decode()
+    assert (answer.status_code, StoredSetting.objects.count()) == (422, 0)
+    assert "expected a whole number" in page
+    assert 'value="mail.example.org"' in page
+    refused = client.patch("/api/v1/settings", {"values": {"NO_SUCH": "1"}}, content_type="application/json")
+    assert refused.status_code == 422
+
+
+@pytest.mark.django_db
+def test_settings_are_for_operators(client: Client) -> None:
+    client.force_login(make_person("mia"))
+    assert client.get("/operations/settings/").status_code in {403, 404}
+    assert client.post("/operations/settings/mail/", {"EMAIL_HOST": "x"}).status_code in {403, 404}
+    assert client.get("/api/v1/settings").status_code == 403
+
+
+@pytest.mark.django_db
+def test_mail_test_says_what_the_server_answered(client: Client, operator: Any) -> None:
+    def tested() -> str:
+        return client.post("/operations/settings/mail/test/").content.decode()
+
+    assert "No mail server is set." in tested()
+    with SmtpSink() as server:
+        stored.save({"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(server.port)})
+        stored.load()
+        page = tested()
+        assert "The server accepted a mail to" in page
+        assert len(server.messages()) == 1
+    assert "failed:" in tested()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_other_thread_of_the_database_follows_within_seconds() -> None:
+    stop = threading.Event()
+    thread = stored.follow(stop)
+    try:
+        StoredSetting.objects.create(
+            name="WATCHBOOK_BACKUP_KEEP",
+            value=stored.encrypt("5", bound_to=stored.bound_to("WATCHBOOK_BACKUP_KEEP")),
+            changed_at="2030-01-01T00:00:00Z",
+        )
+        until(lambda: options.BACKUP_KEEP.value == 5, 20)
+    finally:
+        stop.set()
+        thread.join(10)
+        connection.close()
+
+
+def test_running_server_follows_a_command(tmp_path: Any) -> None:
+    prepare_tables(tmp_path)
+    server = Running(tmp_path, "-m", "watchbook", "up")
+    try:
+        address = server.wait_for(r"Watchbook is at (\S+)").group(1)
+        assert run(tmp_path, "settings", "set", "WATCHBOOK_SIGNUP", "closed").returncode == 0
+        shown = run(tmp_path, "settings", "get", "WATCHBOOK_SIGNUP", "--json")
+        assert json.loads(shown.stdout)["settings"][0]["origin"] == "stored"
+        until(lambda: b'name="email"' not in get(f"{address}/accounts/signup/")[1], 30)
+    finally:
+        server.close()
+    wrong = run(tmp_path, "settings", "set", "WATCHBOOK_SIGNUP", "maybe")
+    assert (wrong.returncode, "expected one of" in wrong.stderr) == (1, True)
+    assert "WATCHBOOK_HOME" in environment(tmp_path)
+
+
+@pytest.mark.django_db
+def test_page_shows_since_when_a_group_works_or_fails(operator: Any, client: Client) -> None:
+    """The state is that of the last test, keeps its beginning, and ends when the values change."""
+    ok, bad = Step(True, "Connected."), Step(False, "535 5.7.8 Authentication failed")
+    began = clock.now()
+    with clock.set_to(began):
+        remember("mail", (ok, bad))
+    with clock.set_to(began + timedelta(hours=1)):
+        remember("mail", (bad,))
+    row = SettingsCheck.objects.get()
+    assert (row.is_ok, row.since, row.checked_at) == (False, began, began + timedelta(hours=1))
+    page = squeezed(client.get("/operations/settings/").content.decode())
+    assert "535 5.7.8 Authentication failed" in page
+    assert "1 failing" in page
+    remember("mail", (ok,))
+    row.refresh_from_db()
+    assert row.is_ok
+    assert row.since > began
+    client.post("/operations/settings/mail/", {"EMAIL_HOST": "mail.example.org"})
+    assert not SettingsCheck.objects.exists()
+
+
+@pytest.mark.django_db
+def test_storage_and_backups_show_the_true_answer(staff_client: Client, tmp_path: Any, settings: Any) -> None:
+    settings.HOME = tmp_path
+    page = _tested(staff_client, "retention")
+    assert "64 bytes were stored, read and deleted in: " in page
+    assert not Blob.objects.exists()
+    assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
+    assert "There is no backup yet." in _tested(staff_client, "backups")
+
+    (tmp_path / "backups" / "watchbook-20260101-000000.tar").write_bytes(b"cut short")
+    assert "The newest backup cannot be read: " in _tested(staff_client, "backups")
+    found = {each["name"]: each for each in staff_client.get("/api/v1/settings/groups").json()["items"]}
+    assert (found["backups"]["state"], found["retention"]["state"]) == ("failing", "working")
+    assert found["backups"]["answer"].startswith("The newest backup cannot be read: ")
+    assert (found["mail"]["state"], found["limits"]["state"]) == ("not_set", "default")
+
+    tried = staff_client.post("/api/v1/settings/groups/backups/test", content_type="application/json").json()
+    assert (tried["is_ok"], [step["is_ok"] for step in tried["steps"]]) == (False, [True, True, False])
+
+
+@pytest.mark.django_db
+def test_member_reads_no_state_of_settings(member_client: Client) -> None:
+    assert member_client.get("/api/v1/settings/groups").status_code == 403
+
+
+@pytest.mark.crash
+def test_command_tests_a_group_and_lists_the_states(tmp_path: Any) -> None:
+    prepare_tables(tmp_path)
+    done = run(tmp_path, "settings", "test", "retention", "--json")
+    assert (done.returncode, [step["is_ok"] for step in json.loads(done.stdout)["steps"]]) == (0, [True, True])
+    states = {
+        each["name"]: each["state"]
+        for each in json.loads(run(tmp_path, "settings", "groups", "--json").stdout)["groups"]
+    }
+    assert states["retention"] == "working"
+    assert "There is no group nothing with a test. Groups: " in run(tmp_path, "settings", "test", "nothing").stderr
+
+
+def _tested(client: Client, group: str) -> str:
+    return squeezed(client.post(f"/operations/settings/{group}/test/").content.decode())

@@ -1,0 +1,145 @@
+"""Upgrades: a verified backup before migrations, a schema compared with the models, a SQLite file complete at exit."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from watchbook.core.ops import schema
+from watchbook.core.ops.backup.archive import Reader
+from watchbook.core.ops.tests.processes import Running, prepare_tables, rows, run
+
+# As before the last migration of this package.
+OLDER = "DROP TABLE settings_checks; DELETE FROM django_migrations WHERE app = 'ops' AND name >= '0003'"
+
+
+@pytest.fixture
+def older(tmp_path):
+    """A data folder with an account and a schema that lacks one migration."""
+    prepare_tables(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "watchbook.sqlite3")) as database, database:
+        names = {row[1] for row in database.execute("PRAGMA table_info(users)")}
+        wanted = dict.fromkeys(names, "") | {"id": "0" * 32, "email": "ada@example.com", "created_at": "2026-01-01"}
+        marks = ", ".join("?" * len(wanted))
+        database.execute(f"INSERT INTO users ({', '.join(wanted)}) VALUES ({marks})", list(wanted.values()))
+        database.executescript(OLDER)
+    return tmp_path
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("command", ["up", "migrate"])
+def test_upgrade_makes_a_verified_backup_first(older, command):
+    if command == "up":
+        process = Running(older, "-m", "watchbook", "up")
+        process.wait_for("Watchbook is at")
+        assert process.ask() == 0
+        output = "".join(process.lines)
+    else:
+        done = run(older, "migrate", "--verbosity", "0")
+        assert done.returncode == 0
+        output = done.stderr
+    [kept] = (older / "backups").glob("watchbook-*.tar")
+    assert f"{kept}: " in output
+    reader = Reader(kept)
+    reader.check(lambda: None)
+    assert ["ops", "0003_settings_checks"] not in reader.manifest.migrations
+    assert (reader.manifest.tables["users"], "settings_checks" in reader.manifest.tables) == (1, False)
+    reader.close()
+    assert rows(older, "SELECT COUNT(*) FROM settings_checks") == [(0,)]
+    assert rows(older, "SELECT subject FROM audit_events WHERE event = 'backup.made'") == [(kept.name,)]
+    if command == "migrate":
+        assert run(older, "migrate", "--verbosity", "0").returncode == 0
+        assert len(list((older / "backups").iterdir())) == 1  # nothing was pending, so no second one
+
+
+@pytest.mark.crash
+def test_failed_backup_stops_the_upgrade_unless_it_is_off(older):
+    (older / "backups").write_text("a file where the folder should be")
+    done = run(older, "migrate", "--verbosity", "0")
+    assert done.returncode == 1
+    assert "The backup before the upgrade failed: " in done.stderr
+    assert "WATCHBOOK_UPGRADE_BACKUP=off" in done.stderr
+    assert rows(older, "SELECT name FROM sqlite_master WHERE name = 'settings_checks'") == []
+
+    done = run(older, "migrate", "--verbosity", "0", WATCHBOOK_UPGRADE_BACKUP="off")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(older, "SELECT COUNT(*) FROM settings_checks") == [(0,)]
+
+
+@pytest.mark.crash
+def test_schema_without_data_is_migrated_without_a_backup(older):
+    with closing(sqlite3.connect(older / "watchbook.sqlite3")) as database, database:
+        database.execute("DELETE FROM users")
+    done = run(older, "migrate", "--verbosity", "0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (older / "backups").exists()
+
+
+@pytest.mark.crash
+def test_sqlite_file_alone_is_complete_after_exit(tmp_path):
+    prepare_tables(tmp_path)
+    process = Running(tmp_path, "-m", "watchbook", "up")
+    process.wait_for("Watchbook is at")
+    assert run(tmp_path, "settings", "set", "WATCHBOOK_BACKUP_KEEP", "3").returncode == 0
+    assert process.ask() == 0
+    assert _alone(tmp_path, "SELECT COUNT(*) > 0 FROM job_schedules") == [(1,)]
+    assert _alone(tmp_path, "SELECT name FROM stored_settings") == [("WATCHBOOK_BACKUP_KEEP",)]
+    log = tmp_path / "watchbook.sqlite3-wal"
+    assert not log.exists() or log.stat().st_size == 0
+
+
+def _alone(home: Path, statement: str) -> list[tuple[object, ...]]:
+    """Ask a copy of the main file, without its companions."""
+    copy = home / "alone"
+    copy.mkdir(exist_ok=True)
+    shutil.copyfile(home / "watchbook.sqlite3", copy / "watchbook.sqlite3")
+    return rows(copy, statement)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_schema_of_the_migrations_is_that_of_the_models():
+    assert schema.differences() == []
+
+
+@pytest.mark.sql
+@pytest.mark.django_db(transaction=True)
+def test_differences_of_the_schema_are_named():
+    quote = connection.ops.quote_name
+    table = quote("settings_checks")
+    drop_index = " ON job_runs" if connection.vendor == "mysql" else ""
+    undo = []
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(f"ALTER TABLE {table} ADD COLUMN stray integer NULL")
+            undo.append(f"ALTER TABLE {table} DROP COLUMN stray")
+            cursor.execute(f"ALTER TABLE {quote('stored_settings')} RENAME TO {quote('stored_settings_old')}")
+            undo.append(f"ALTER TABLE {quote('stored_settings_old')} RENAME TO {quote('stored_settings')}")
+            cursor.execute(f"ALTER TABLE {table} RENAME COLUMN answer TO words")
+            undo.append(f"ALTER TABLE {table} RENAME COLUMN words TO answer")
+            cursor.execute(f"DROP INDEX job_runs_ready{drop_index}")
+            cursor.execute("CREATE INDEX job_runs_ready ON job_runs (queue)")
+            undo.append(f"DROP INDEX job_runs_ready{drop_index}")
+            undo.append(_ready_index())
+            found = schema.differences()
+        finally:
+            for statement in undo:
+                cursor.execute(statement)
+    assert schema.differences() == []
+    assert "Table stored_settings is missing." in found
+    assert "Table settings_checks: column stray is not in the models." in found
+    assert "Table settings_checks: column answer is missing." in found
+    [ready] = [line for line in found if "job_runs_ready" in line]
+    assert ready.startswith("Table job_runs: index job_runs_ready has the columns queue, not ")
+
+
+def _ready_index() -> str:
+    from watchbook.core.jobs.models import JobRun
+
+    [index] = [each for each in JobRun._meta.indexes if each.name == "job_runs_ready"]
+    with connection.schema_editor(collect_sql=True) as editor:
+        return str(index.create_sql(JobRun, editor))

@@ -1,0 +1,132 @@
+"""Upgrades of the schema: one process at a time, and a verified backup first. Without the backup nothing is changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from watchbook.base.store import folder
+from watchbook.base.terminal import Failure
+from watchbook.core.ops import options
+
+if TYPE_CHECKING:
+    from watchbook.core.ops.backup.taking import Taken
+
+
+@dataclass
+class Upgrade:
+    """Migrations that were pending, and the backup that was made before them."""
+
+    pending: list[str]
+    backup: Taken | None = None
+
+
+def pending_migrations() -> list[str]:
+    """Migrations that are not applied, as app.name."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def unknown_migrations() -> list[str]:
+    """Migrations in the database that this version of the program does not have: it is too old for the database."""
+    executor = MigrationExecutor(connection)
+    known = executor.loader.disk_migrations or {}
+    labels = {label for label, _ in known}
+    applied = executor.loader.applied_migrations
+    return sorted(f"{label}.{name}" for label, name in applied if label in labels and (label, name) not in known)
+
+
+def migrate_if_needed() -> Upgrade:
+    """Apply pending migrations. Of two processes, one applies them."""
+    with upgrading() as upgrade:
+        if upgrade.pending:
+            call_command("migrate", interactive=False, verbosity=0)
+    return upgrade
+
+
+@contextmanager
+def upgrading(*, is_forced: bool = False) -> Iterator[Upgrade]:
+    """Hold the lock, refuse a newer schema, make the backup; then the caller migrates. Forced: also if none is pending.
+
+    Reading also waits for the lock: opening a new SQLite file while another process turns it to WAL fails immediately.
+    """
+    try:
+        with folder.one_migrates():
+            refuse_newer()
+            upgrade = Upgrade(pending_migrations())
+            if (upgrade.pending or is_forced) and _is_wanted() and _has_data():
+                upgrade.backup = _back_up()
+            yield upgrade
+            if upgrade.backup:
+                _record(upgrade.backup)
+    except folder.Held:
+        raise Failure(
+            "Another process has been migrating the database for 10 minutes. Check that process first."
+        ) from None
+
+
+def require_migrated() -> None:
+    """For processes that do not change the schema."""
+    refuse_newer()
+    if pending_migrations():
+        raise Failure("The database is not up to date. Run: watchbook migrate")
+
+
+def refuse_newer() -> None:
+    newer = unknown_migrations()
+    if newer:
+        raise Failure(
+            f"The database was made by a newer version ({newer[0]}). Install that version, or restore a backup."
+        )
+
+
+def _is_wanted() -> bool:
+    wanted = options.UPGRADE_BACKUP.value
+    return wanted == "always" or (wanted == "sqlite" and connection.vendor == "sqlite")
+
+
+def _has_data() -> bool:
+    """Tell whether a table has rows that no migration made. A new or half-made schema needs no backup."""
+    from watchbook.core.ops.backup.taking import made_by_program  # needs the models
+
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            if made_by_program(table):
+                continue
+            cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(table)} LIMIT 1")  # noqa: S608 - catalogue
+            if cursor.fetchone():
+                return True
+    return False
+
+
+def _back_up() -> Taken:
+    from watchbook.core.ops import backup  # needs the models
+    from watchbook.core.ops.backup.archive import BackupError
+    from watchbook.core.ops.backup.taking import take
+
+    click.echo("watchbook: creating a backup before the upgrade …", err=True)
+    try:
+        taken = take(backup.new_path())
+    except (BackupError, DatabaseError, sqlite3.Error) as error:
+        raise Failure(
+            f"The backup before the upgrade failed: {error} The database was not changed. Correct this, or upgrade"
+            " without a backup: WATCHBOOK_UPGRADE_BACKUP=off.",
+            "backup_failed",
+        ) from None
+    click.echo(f"watchbook: {taken.path}: {taken.manifest.rows:,} rows, verified.", err=True)
+    return taken
+
+
+def _record(taken: Taken) -> None:
+    from watchbook.core.accounts import audit  # needs the tables as they are after the upgrade
+
+    audit.record("backup.made", subject=taken.path.name, by="upgrade")

@@ -1,0 +1,202 @@
+"""Invitations: created, sent, revoked and accepted, each with its line in the audit log.
+
+The token is in the link and nowhere else: the database has its SHA-256. So a link is shown once; a new link replaces
+the old one. An address counts as confirmed when the mail server took the mail with the token, or when an operator
+typed the address; a member who merely shows a link to somebody proves nothing about an address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from watchbook.base import clock
+from watchbook.base.invalid import InvalidInput
+from watchbook.base.text import clean_text, cut
+from watchbook.core.accounts import access, actions, audit
+from watchbook.core.accounts.models import User
+from watchbook.core.people import groups, roles
+from watchbook.core.people.models import NAME_LENGTH, Group, Invitation
+from watchbook.core.people.options import INVITATIONS
+from watchbook.core.people.roles import Choice
+
+MOST_DAYS, MOST_USES = 90, 1000
+PER_HOUR = 100
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an invitation gives. Without `email` any holder of the link can accept it."""
+
+    email: str = ""
+    name: str = ""
+    is_operator: bool = False
+    group: Group | None = None
+    place: Choice | None = None
+    days: int = 7
+    uses: int = 1
+    language: str = ""
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def link(token: str) -> str:
+    """Return the address under the public name of this server: a forged Host never reaches a mail."""
+    return settings.PUBLIC_URL + reverse("invite", args=[token])
+
+
+def may_invite(user: User) -> bool:
+    return user.is_active and (user.is_staff or INVITATIONS.value == "members")
+
+
+def invite(wanted: Wanted, *, actor: User, request: HttpRequest | None = None) -> tuple[Invitation, str]:
+    """Create an invitation; return it with its token, which is not stored."""
+    email = _checked(wanted, actor)
+    if not access.allow_use("invite", str(actor.pk), most=PER_HOUR, seconds=HOUR):
+        raise InvalidInput("", _("Too many invitations. Try again in an hour."))
+    token, now = secrets.token_urlsafe(24), clock.now()
+    with transaction.atomic():
+        if email:
+            _revoke_older(email, actor, request)
+        made = Invitation.objects.create(
+            digest=digest(token),
+            email=email,
+            name=cut(" ".join(clean_text(wanted.name).split()), NAME_LENGTH),
+            is_operator=wanted.is_operator,
+            group=wanted.group,
+            source=wanted.place.source if wanted.place else "",
+            place=wanted.place.place if wanted.place else "",
+            role=wanted.place.role if wanted.place else "",
+            language=wanted.language or get_language() or "",
+            most_uses=1 if email else wanted.uses,
+            created_by=actor,
+            created_at=now,
+            expires_at=now + timedelta(days=wanted.days),
+        )
+        details = {"operator": made.is_operator, "group": wanted.group.name if wanted.group else "", "role": made.role}
+        audit.record("invitation.made", actor=actor, subject=str(made), request=request, uses=made.most_uses, **details)
+    return made, token
+
+
+def _checked(wanted: Wanted, actor: User) -> str:
+    """Return the address in the form in which it is kept, or raise InvalidInput with the field."""
+    if not may_invite(actor):
+        raise InvalidInput("", _("Only operators can invite people to this server."), "not_allowed")
+    if (wanted.is_operator or wanted.group) and not actor.is_staff:
+        raise InvalidInput("role", _("Only operators can give this role."), "not_allowed")
+    if not 1 <= wanted.days <= MOST_DAYS:
+        raise InvalidInput("days", _("Choose 1 to %(n)s days.") % {"n": MOST_DAYS})
+    if not 1 <= wanted.uses <= MOST_USES:
+        raise InvalidInput("uses", _("Choose 1 to %(n)s uses.") % {"n": MOST_USES})
+    if not wanted.email:
+        return ""
+    try:
+        email = actions.clean_email(wanted.email)
+    except ValidationError as error:
+        raise InvalidInput("email", " ".join(error.messages)) from None
+    if User.objects.filter(email=email).exists():
+        message = _("There is already an account %(email)s.") % {"email": email}
+        raise InvalidInput("email", message, "exists", is_conflict=True)
+    return email
+
+
+def _revoke_older(email: str, actor: User, request: HttpRequest | None) -> None:
+    """A second invitation of one inviter to the same address replaces the first."""
+    for old in Invitation.objects.pending(clock.now()).filter(email=email, created_by=actor):
+        revoke(old, actor=actor, request=request)
+
+
+def revoke(invitation: Invitation, *, actor: Any, request: HttpRequest | None = None) -> bool:
+    with transaction.atomic():
+        rows = Invitation.objects.filter(pk=invitation.pk, revoked_at=None)
+        is_new = bool(rows.update(revoked_at=clock.now()))
+        if is_new:
+            audit.record("invitation.revoked", actor=actor, subject=str(invitation), request=request)
+    return is_new
+
+
+def renew(invitation: Invitation, *, actor: User, request: HttpRequest | None = None, days: int = 7) -> str:
+    """Return a new token; the old link no longer works. An expired invitation is valid again."""
+    token = secrets.token_urlsafe(24)
+    with transaction.atomic():
+        held = Invitation.objects.select_for_update().get(pk=invitation.pk)
+        if held.revoked_at is not None or held.uses >= held.most_uses:
+            raise InvalidInput("", closed_text(held.state(clock.now())), "closed", is_conflict=True)
+        held.digest, held.sent_at, held.mail_error = digest(token), None, ""
+        held.expires_at = max(held.expires_at, clock.now() + timedelta(days=days))
+        held.save(update_fields=["digest", "sent_at", "mail_error", "expires_at"])
+        audit.record("invitation.renewed", actor=actor, subject=str(held), request=request)
+    invitation.refresh_from_db()
+    return token
+
+
+def find(token: str) -> Invitation | None:
+    found = Invitation.objects.select_related("created_by", "group")
+    return found.filter(digest=digest(token)).first()
+
+
+def state(invitation: Invitation) -> str:
+    """Return pending, used, expired or revoked. It ends with the rights of the user who made it."""
+    plain = invitation.state(clock.now())
+    return "revoked" if plain == "pending" and not _inviter_may(invitation) else plain
+
+
+def _inviter_may(invitation: Invitation) -> bool:
+    by = invitation.created_by
+    if not may_invite(by) or ((invitation.is_operator or invitation.group_id) and not by.is_staff):
+        return False
+    return not invitation.place or roles.may_give(by, invitation.source, invitation.place, invitation.role)
+
+
+def closed_text(state: str) -> str:
+    return {
+        "used": _("This invitation was already used."),
+        "expired": _("This invitation has expired."),
+        "revoked": _("This invitation was revoked."),
+    }.get(state, _("This invitation link is not valid."))
+
+
+def proves_address(invitation: Invitation) -> bool:
+    """Say whether a user who accepts it owns the address that it names."""
+    return bool(invitation.email) and (invitation.sent_at is not None or invitation.created_by.is_staff)
+
+
+@transaction.atomic
+def accept(invitation: Invitation, user: User, *, request: HttpRequest | None = None) -> None:
+    """Use the invitation once for this user: group, roles, and the address if the invitation proves it."""
+    if invitation.email and invitation.email != user.email:
+        raise InvalidInput("email", _("This invitation is for another e-mail address."))
+    if (now := state(invitation)) != "pending":
+        raise InvalidInput("", closed_text(now), "closed", is_conflict=True)
+    # The condition is the guard: two sign-ups with the last use of a link cannot both pass.
+    rows = Invitation.objects.pending(clock.now()).filter(pk=invitation.pk, digest=invitation.digest)
+    if not rows.update(uses=F("uses") + 1):
+        raise InvalidInput("", closed_text("used"), "closed", is_conflict=True)
+    if proves_address(invitation):
+        EmailAddress.objects.filter(user_id=user.pk, email=user.email).update(verified=True)
+        actions.sync_verified(user)
+    by = invitation.created_by
+    audit.record("invitation.accepted", actor=user, subject=str(invitation), request=request, invited_by=by.email)
+    if invitation.is_operator:
+        actions.set_role(user, operator=True, actor=by, request=request)
+        user.refresh_from_db(fields=["is_staff"])
+    if invitation.group:
+        groups.add_member(invitation.group, user, actor=by, request=request)
+    if invitation.place:
+        roles.give(user, invitation.source, invitation.place, invitation.role, actor=by)

@@ -1,0 +1,1 @@
+"""Add source: one field for every address or keyword. Each system recognises its own."""

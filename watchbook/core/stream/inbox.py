@@ -1,0 +1,212 @@
+"""The inbox: one page of entries by day, repeats of one source grouped, and the details of one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from django.http import QueryDict
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext
+
+from watchbook.core import registry
+from watchbook.core.accounts.models import User
+from watchbook.core.stream import entries, reading
+from watchbook.core.stream.entries import ListedEntry
+from watchbook.core.stream.filters import FilterForm
+from watchbook.core.stream.models import StreamEntry
+from watchbook.core.stream.reading import Reader
+from watchbook.kit import formatting
+from watchbook.kit.diff import Difference
+from watchbook.kit.paging import Page, keyset, read_cursor, write_cursor
+from watchbook.kit.reader import HTML_LANG
+
+PER_PAGE = 100
+# Entries of a group that its row lists.
+LISTED = 12
+EARLIER = 5
+
+
+@dataclass(frozen=True)
+class GroupWords:
+    """What the row of a group says: its title, and a sum such as "12 checks, +96 pages"."""
+
+    title: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier change of the same thing, in the reading pane."""
+
+    at: datetime
+    title: str
+    more: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a system shows of an entry in the reading pane. `html` is made by its own template."""
+
+    html: SafeString | str = ""
+    # the watched thing that it belongs to, and its page
+    place: str = ""
+    place_url: str = ""
+    # the item on the site of the source
+    source_link: str = ""
+    # the page with all versions
+    history_url: str = ""
+    evidence: tuple[str, ...] = ()
+    earlier: tuple[Earlier, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the list: one entry, or repeats of one thing on one day, newest first."""
+
+    listed: tuple[ListedEntry, ...]
+    unread: frozenset[int]
+    title: str
+    summary: str
+    counts: tuple[int, int, int] | None
+
+    @property
+    def first(self) -> ListedEntry:
+        return self.listed[0]
+
+    @property
+    def is_group(self) -> bool:
+        return len(self.listed) > 1
+
+    @property
+    def ids(self) -> str:
+        return ",".join(str(each.entry.pk) for each in self.listed)
+
+    @property
+    def unread_ids(self) -> str:
+        return ",".join(str(pk) for pk in sorted(self.unread))
+
+    @property
+    def shown(self) -> tuple[ListedEntry, ...]:
+        return self.listed[:LISTED]
+
+    @property
+    def left(self) -> int:
+        return len(self.listed) - len(self.shown)
+
+    @property
+    def number(self) -> str:
+        count = len(self.listed)
+        return ngettext("%(n)s entry", "%(n)s entries", count) % {"n": count}
+
+
+@dataclass(frozen=True)
+class Day:
+    title: str
+    rows: tuple[Row, ...]
+
+
+def read_page(reader: Reader, form: FilterForm, asked: QueryDict) -> Page[StreamEntry]:
+    """One page by time; unread entries by their arrival, because that is the order of the watermark."""
+    rows = form.filter(reader.entries)
+    if not form.is_unread:
+        return keyset(rows, asked, by="occurred_at", size=PER_PAGE)
+    older, newer = read_cursor(rows, "pk", asked.get("older")), read_cursor(rows, "pk", asked.get("newer"))
+    if older:
+        found = reading.unread_entries(reader, rows, before=older[1], size=PER_PAGE + 1)
+        return _page(found[:PER_PAGE], has_newer=True, has_older=len(found) > PER_PAGE)
+    if newer:
+        found = reading.unread_entries(reader, rows, after=newer[1], size=PER_PAGE + 1)
+        if len(found) > PER_PAGE:
+            return _page(found[1:], has_newer=True, has_older=True)
+    found = reading.unread_entries(reader, rows, size=PER_PAGE + 1)
+    return _page(found[:PER_PAGE], has_newer=False, has_older=len(found) > PER_PAGE)
+
+
+def _page(items: list[StreamEntry], *, has_newer: bool, has_older: bool) -> Page[StreamEntry]:
+    if not items:
+        return Page([])
+    return Page(
+        items,
+        newer=write_cursor(items[0], "pk") if has_newer else "",
+        older=write_cursor(items[-1], "pk") if has_older else "",
+    )
+
+
+def by_day(items: Sequence[StreamEntry], unread: set[int], *, by_arrival: bool = False) -> list[Day]:
+    """In the order given, under the days of the reader, repeats of one thing in one row."""
+    groups: dict[tuple[date, str, str, str, bool], list[ListedEntry]] = {}
+    for listed in entries.listed(items):
+        entry = listed.entry
+        day = formatting.local(entry.created_at if by_arrival else entry.occurred_at).date()
+        key = (day, entry.source, entry.kind, _group_key(entry), entry.pk in unread)
+        groups.setdefault(key, []).append(listed)
+    days: dict[date, list[Row]] = {}
+    for (day, *_rest), members in groups.items():
+        days.setdefault(day, []).append(_row(members, unread))
+    return [Day(formatting.log_heading(day), tuple(rows)) for day, rows in days.items()]
+
+
+def _group_key(entry: StreamEntry) -> str:
+    named = _declared(entry.source)
+    if named and named.key:
+        return str(registry.load(named.key)(entry))
+    # An erased entry has no title and stands alone.
+    return entry.title or str(entry.pk)
+
+
+def _declared(slug: str) -> registry.Inbox | None:
+    return next((source.inbox for source in registry.sources() if source.slug == slug), None)
+
+
+def _row(members: Sequence[ListedEntry], unread: set[int]) -> Row:
+    first = members[0].entry
+    ids = frozenset(each.entry.pk for each in members) & unread
+    title, summary, counts = first.title or first.object_id, first.summary, _sum(members)
+    named = _declared(first.source)
+    if len(members) > 1:
+        summary = ""
+        if named and named.words:
+            words: GroupWords = registry.load(named.words)([each.entry for each in members])
+            title, summary = words.title, words.summary
+            # The sum in words names what was added.
+            counts = (0, *counts[1:]) if counts and any(counts[1:]) else None
+    return Row(tuple(members), ids, title, summary, counts)
+
+
+def _sum(members: Iterable[ListedEntry]) -> tuple[int, int, int] | None:
+    counted = [each.entry.counts for each in members]
+    known = [counts for counts in counted if counts]
+    if not known:
+        return None
+    added, removed, modified = (sum(column) for column in zip(*known, strict=True))
+    return added, removed, modified
+
+
+def find_detail(entry: StreamEntry, user: User) -> Detail:
+    """Ask the system of the entry; without an answer the entry's own words are shown."""
+    named = _declared(entry.source)
+    found: Detail | None = registry.load(named.detail)(entry, user) if named and named.detail else None
+    return found or Detail()
+
+
+def draw_difference(difference: Difference, old: str, new: str, lang: str = "") -> SafeString:
+    """Draw the words that were added and removed between two versions, for `Detail.html`."""
+    layout = {"lang": HTML_LANG.get(get_language() or "en", "en")}
+    context = {"diff": difference, "old": old, "new": new, "lang": lang, "layout": layout}
+    return render_to_string("kit/_diff.html", context)
+
+
+def earlier_changes(reader: Reader, entry: StreamEntry) -> list[Earlier]:
+    """Return the last changes of the same object before this one."""
+    if not entry.object_kind:
+        return []
+    same = reader.entries.filter(object_kind=entry.object_kind, object_id=entry.object_id, pk__lt=entry.pk)
+    titles = registry.stream_kind_titles()
+    return [
+        Earlier(each.occurred_at, titles.get((each.source, each.kind), each.kind), each.summary[:200], each.url_path)
+        for each in same.order_by("-pk")[:EARLIER]
+    ]

@@ -1,0 +1,171 @@
+"""Badges of states (one table for every page) and the card of a system. Tone and shape only repeat the word.
+
+Shared vocabularies are in VOCABULARY; a system declares its own in `Source.badges`, and the desk adds them with
+`add_provider`, because this package knows no system. The same English word may need two Chinese ones, so each
+vocabulary is its own context. `find(vocabulary, state)` shows an unknown state under its own name instead of failing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import ngettext_lazy
+from django.utils.translation import pgettext_lazy as _p
+
+if TYPE_CHECKING:
+    from watchbook.kit.charts import Value  # all of the charts, which most processes never draw
+
+
+@dataclass(frozen=True)
+class Badge:
+    """`tone` is ok, warn, bad, info or empty (off); `shape` is the name of an icon."""
+
+    text: str | Promise
+    tone: str = ""
+    shape: str = ""
+
+
+def ok(text: str | Promise, shape: str = "s-ok") -> Badge:
+    return Badge(text, "ok", shape)
+
+
+def warn(text: str | Promise, shape: str = "s-warn") -> Badge:
+    return Badge(text, "warn", shape)
+
+
+def bad(text: str | Promise, shape: str = "s-bad") -> Badge:
+    return Badge(text, "bad", shape)
+
+
+def info(text: str | Promise, shape: str = "s-info") -> Badge:
+    return Badge(text, "info", shape)
+
+
+def off(text: str | Promise, shape: str = "s-off") -> Badge:
+    return Badge(text, "", shape)
+
+
+Vocabulary = Mapping[str, Badge]
+_PROVIDERS: list[Callable[[], Mapping[str, Vocabulary]]] = []
+_LEVELS = {"P0": bad("P0"), "P1": bad("P1"), "P2": warn("P2")}
+
+VOCABULARY: dict[str, Vocabulary] = {
+    "health": {
+        "healthy": ok(_p("health", "Healthy")),
+        "running": info(_p("health", "Running"), "s-work"),
+        "never": off(_p("health", "Not run yet"), "s-wait"),
+        "paused": warn(_p("health", "Paused"), "s-hold"),
+        "failed": bad(_p("health", "Failed")),
+        "incomplete": warn(_p("health", "Incomplete")),
+        "unconfirmed": warn(_p("health", "Unconfirmed"), "s-hold"),
+        "failing": warn(_p("health", "Failing")),
+        "error": bad(_p("health", "Error")),
+        "late": warn(_p("health", "Late"), "s-wait"),
+        "blocked": bad(_p("health", "Blocked")),
+        **_LEVELS,
+    },
+    "schedule": {
+        "active": ok(_p("schedule", "Active")),
+        "paused": warn(_p("schedule", "Paused"), "s-hold"),
+    },
+    "text": {"edited": info(_p("text", "Edited"), "edit")},
+    "delivery": {
+        "pending": off(_p("delivery", "Pending"), "s-wait"),
+        "sent": ok(_p("delivery", "Sent")),
+        "failed": bad(_p("delivery", "Failed")),
+        "skipped": off(_p("delivery", "Skipped")),
+    },
+    "job": {
+        "pending": off(_p("job", "Queued"), "s-wait"),
+        "queued": off(_p("job", "Queued"), "s-wait"),
+        "waiting": warn(_p("job", "Waiting"), "s-hold"),
+        "running": info(_p("job", "Running"), "s-work"),
+        "done": ok(_p("job", "Done")),
+        "nothing_to_do": ok(_p("job", "Nothing to do")),
+        "slow": warn(_p("job", "Slow")),
+        "partly": warn(_p("job", "Partial")),
+        "recovered": warn(_p("job", "Restarted")),
+        "failed": bad(_p("job", "Failed")),
+        "rolled_back": off(_p("job", "Rolled back"), "history"),
+        "cancelled": off(_p("job", "Cancelled")),
+    },
+    "alert": {**_LEVELS, "closed": off(_p("alert", "Resolved"))},
+}
+
+
+def add_provider(provider: Callable[[], Mapping[str, Vocabulary]]) -> None:
+    """Look up vocabularies that are not in VOCABULARY in what this function returns, too."""
+    if provider not in _PROVIDERS:
+        _PROVIDERS.append(provider)
+
+
+def vocabularies() -> dict[str, Vocabulary]:
+    """Return every known vocabulary by name: the shared ones and those of the providers."""
+    found: dict[str, Vocabulary] = dict(VOCABULARY)
+    for provider in _PROVIDERS:
+        found.update(provider())
+    return found
+
+
+def find(vocabulary: str, state: str) -> Badge:
+    """Return the badge of a state. Model values may be upper case or have dashes."""
+    words = VOCABULARY.get(vocabulary) or vocabularies()[vocabulary]
+    key = str(state)
+    found = words.get(key) or words.get(key.lower().replace("-", "_").replace(" ", "_"))
+    return found or Badge(key)
+
+
+def gaps(count: int) -> Badge:
+    return warn(ngettext_lazy("%d gap", "%d gaps", count) % count)
+
+
+def edited(times: int) -> Badge:
+    """How often the source changed the text after we first saw it."""
+    if times < 2:
+        return VOCABULARY["text"]["edited"]
+    return info(ngettext_lazy("Edited %d time", "Edited %d times", times) % times, "edit")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line under the number: a name and a text (or safe HTML, such as a time)."""
+
+    name: str
+    value: str | SafeString
+
+
+class CardHealth(Protocol):
+    """What a card shows of `core.health.Health`."""
+
+    @property
+    def last_success_at(self) -> datetime | None: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Card:
+    """The card of a system on the home page: `number` of `unit` since yesterday.
+
+    `trend` are the last 14 days, oldest first, None where nothing was measured.
+    `health` is the one record of the source; the card names its reason, and the first steps ask it for a success.
+
+    A system without data leaves `number` at None and says in `hint` what to do, with `action_title` and `action_url`.
+    """
+
+    title: str
+    url: str
+    number: int | None = None
+    unit: str = ""
+    trend: Sequence[Value] = field(default=())
+    badge: Badge | None = None
+    health: CardHealth | None = None
+    facts: Sequence[Fact] = field(default=())
+    hint: str = ""
+    action_title: str = ""
+    action_url: str = ""

@@ -1,0 +1,31 @@
+"""Charts as SVG from the server. Pure functions: figures in, drawings and a table out.
+
+A value of None was not measured and is hatched; values that are missing at the end are not yet; a zero is a zero.
+Every chart is drawn for several widths, so that no label is scaled below reading size; a phone sees half the period.
+Put a chart on a page with {% chart drawn _("Items per day") _("30 days") %}<span>Measured …</span>{% endchart %}.
+"""
+
+from watchbook.kit.charts.bars import areas, bars
+from watchbook.kit.charts.cells import Cell, cells, heat
+from watchbook.kit.charts.lines import Limit, lines, spark
+from watchbook.kit.charts.steps import Note, steps
+from watchbook.kit.charts.svg import Chart, Drawing, Key, Series, Table, Value
+
+__all__ = [
+    "Cell",
+    "Chart",
+    "Drawing",
+    "Key",
+    "Limit",
+    "Note",
+    "Series",
+    "Table",
+    "Value",
+    "areas",
+    "bars",
+    "cells",
+    "heat",
+    "lines",
+    "spark",
+    "steps",
+]

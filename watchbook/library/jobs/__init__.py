@@ -1,1 +1,0 @@
-"""The stories of a migration: forward, back, and how a person steers them."""

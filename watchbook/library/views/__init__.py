@@ -1,1 +1,0 @@
-"""Pages of the library. They ask `actions`, which refuses by itself; `ways` turns a refusal into an answer."""

@@ -1,1 +1,0 @@
-"""The only writer of the tables: candidates, executions, claims, notes, and the cookie pool."""

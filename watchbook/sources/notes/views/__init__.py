@@ -1,1 +1,0 @@
-"""Pages: candidates, notes, keywords, the cookie pool, executions, alerts."""

@@ -1,1 +1,0 @@
-"""The stories: visits, batch, rechecks, deep walks, monitors, keeping."""

@@ -1,1 +1,0 @@
-"""The pages: communities, posts, metrics, the pool."""

@@ -1,1 +1,0 @@
-"""Sitemaps: people watch sitemaps; snapshots, differences, notices."""

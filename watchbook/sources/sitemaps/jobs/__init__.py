@@ -1,1 +1,0 @@
-"""The stories: a check, what is due, what is forgotten."""

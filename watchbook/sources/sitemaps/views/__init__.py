@@ -1,1 +1,0 @@
-"""Pages of the sitemaps system. Everybody sees his own monitors; anything else is not there."""

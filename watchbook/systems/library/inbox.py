@@ -1,0 +1,53 @@
+"""Saved pages in the inbox, with the words of the last two versions up to then."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from watchbook.core.accounts.models import User
+from watchbook.core.stream.inbox import Detail, draw_difference
+from watchbook.core.stream.models import StreamEntry
+from watchbook.systems.library import actions
+from watchbook.systems.library.errors import Problem
+from watchbook.systems.library.models import Page, PageVersion
+from watchbook.systems.library.store.together import COMMENTED
+
+KIND = "page"
+# An entry stands for the saves of one user on one day.
+SAME_TIME = timedelta(seconds=2)
+
+
+def detail(entry: StreamEntry, user: User) -> Detail | None:
+    """None for pages that the user can no longer open."""
+    try:
+        page = actions.open_page(user, UUID(entry.object_id))
+        # The entry of a comment shows its words; no version belongs to it.
+        html, evidence = ("", ()) if entry.kind == COMMENTED else _compared(entry, page, user)
+    except (Problem, ValueError):
+        return None
+    return Detail(
+        html=html,
+        place=page.space.name,
+        place_url=reverse("library:space", args=[page.space_id]),
+        history_url=reverse("library:history", args=[page.pk]),
+        evidence=evidence,
+    )
+
+
+def _compared(entry: StreamEntry, page: Page, user: User) -> tuple[str, tuple[str, ...]]:
+    until = actions.list_versions(user, page.pk).filter(created_at__lte=entry.occurred_at + SAME_TIME)
+    found: list[PageVersion] = list(until[:2])
+    if not found:
+        return "", ()
+    author = found[0].author
+    evidence = (author.email,) if author else ()
+    if len(found) < 2:
+        return "", evidence
+    new, old = found
+    difference = actions.compare_versions(user, page.pk, old.number, new.number)
+    names = [_("version %(n)s") % {"n": one.number} for one in (old, new)]
+    return draw_difference(difference, *names), evidence

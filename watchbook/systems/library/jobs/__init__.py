@@ -1,0 +1,1 @@
+"""Jobs of the library: folder migrations, trash, import and export."""

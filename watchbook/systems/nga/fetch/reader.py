@@ -1,0 +1,269 @@
+"""The pages of the forum for one run: formats, retries, guest check, request count."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from watchbook.base import clock, sandbox
+from watchbook.base.logs import redact
+from watchbook.base.web import rate_limit
+from watchbook.base.web.address import check_url
+from watchbook.base.web.response import Answer, CookieJar
+from watchbook.systems.nga import options
+from watchbook.systems.nga.errors import (
+    GuestCheckFailed,
+    NgaError,
+    Outage,
+    PageBusy,
+    PageError,
+    PageUnreadable,
+    PastEnd,
+    SiteError,
+)
+from watchbook.systems.nga.fetch import requests
+from watchbook.systems.nga.fetch.requests import Form, list_address, topic_address
+from watchbook.systems.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
+
+# Failed requests in a row after which a run stops asking: then the site is at fault, not a page.
+MAX_FAILURES = 3
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 30.0
+
+
+def pause_seconds(failures: int) -> float:
+    """2, 4, 8 … seconds, each between half and one and a half of it, so that workers do not come back together."""
+    longest = FIRST_PAUSE * float(2 ** (max(failures, 1) - 1))
+    return min(longest, LONGEST_PAUSE) * random.uniform(0.5, 1.5)
+
+
+def back_off(url: str, failures: int) -> None:
+    """Everybody who asks this site waits, not only this worker; the next request holds still until then."""
+    if not rate_limit.is_disabled(url):
+        rate_limit.pause(check_url(url).site, pause_seconds(failures))
+
+
+class FailureCount:
+    """Counts the requests of a run, and those that failed in a row."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.in_a_row = 0
+
+    def spend(self, requests: int) -> None:
+        self.requests += requests
+
+    def reset(self) -> None:
+        self.in_a_row = 0
+
+
+# A pass lasts some ten minutes. A gate that is back after fewer pages than this did not really open.
+PAGES_A_PASS_IS_GOOD_FOR = 5
+
+_GUEST = re.compile(rb"guestJs\s{0,9}=\s{0,9}(\d{5,12}(?:_[A-Za-z0-9]{1,64})?)")
+_COOKIE = re.compile(r"\s*([^=;\s]+)\s*=\s*([^;]*?)\s*(?:;|\Z)")
+
+
+class GuestCheck:
+    """Holds the cookies of one run: the operator's, and those that the site sets."""
+
+    def __init__(self) -> None:
+        self.jar = CookieJar()
+        redact.remember(options.COOKIE.value)
+        self.jar.put(urlsplit(options.BASE_URL.value).hostname or "", dict(_COOKIE.findall(options.COOKIE.value)))
+        self._pages_since: int | None = None
+
+    def pass_check(self, answer: Answer) -> str:
+        """Return what to add to the address of the repeated request. Raises GuestCheckFailed if it did not help."""
+        if self._pages_since is not None and self._pages_since < PAGES_A_PASS_IS_GOOD_FOR:
+            raise GuestCheckFailed(answer=answer)
+        self._pages_since = 0
+        found = _GUEST.search(answer.body)
+        # The older form of the cookie is the time alone.
+        token = found[1].decode("ascii") if found else str(int(clock.now().timestamp()))
+        redact.remember(options.COOKIE.value)
+        self.jar.put(urlsplit(answer.url).hostname or "", {"guestJs": token})
+        return f"&rand={random.randint(100, 999)}"
+
+    def was_useful(self) -> None:
+        if self._pages_since is not None:
+            self._pages_since += 1
+
+
+Page = TypeVar("Page", ListPage, TopicPage)
+Failure = Unreadable | sandbox.TaskError | PageBusy | PageUnreadable
+SLOWEST = 0.01
+FORBIDDEN = 403
+
+
+class BoardReader:
+    """Reads pages for one run; used by one thread.
+
+    A page is requested as JSON (`__output=11`), then `=8`, then HTML. A format that failed where a later one could be
+    read is not requested again in this run; a page that no format can give is that page's own failure. After a busy
+    site, a 5xx status or a broken connection the same address is requested again with growing, random pauses; after a
+    403 the next format. After 3 failed requests in a row the site is at fault: `Outage`, and every further call raises
+    it without a request. The guest check is passed once, as a browser does.
+
+    Raises only what `errors.py` draws: SiteError ends the run, PageError concerns that one page. And a plain
+    WebError when the operator's address of the forum is not allowed.
+    """
+
+    def __init__(self, *, requests_per_second: float = 1.0) -> None:
+        """`requests_per_second` is the forum's `request_rate_limit_per_sec`, shared by all workers of all processes."""
+        self._spacing_seconds = 1 / max(requests_per_second, SLOWEST)
+        self._failures = FailureCount()
+        self._guest_check = GuestCheck()
+        self._failed_forms: set[Form] = set()
+        self._refused_forms: set[Form] = set()
+        self._ended: SiteError | None = None
+
+    @property
+    def http_request_count(self) -> int:
+        """Every request that was sent: guest check, retries, other formats, redirects."""
+        return self._failures.requests
+
+    def list_page(self, fid: int, page: int) -> ListPage:
+        """One page of a board, newest topics first. Past the end: a page without topics."""
+        try:
+            found = self._in_any_form(ListPage, lambda form: list_address(fid, page, form), page, list(Form))
+        except PastEnd:
+            return ListPage(fid, "", (), None, None)
+        return found
+
+    def topic_page(self, tid: int, page: int) -> TopicPage:
+        """One page of a topic. Whether it may be taken for whole is `TopicPage.is_complete(page)`."""
+        return self._in_any_form(TopicPage, lambda form: topic_address(tid, page, form), page, list(Form), tid=tid)
+
+    def note_page(self, tid: int, page: int) -> TopicPage:
+        """The HTML of a page: there the floors of notes carry their text, which JSON keeps under the parents."""
+        return self._in_any_form(TopicPage, lambda form: topic_address(tid, page, form), page, [Form.HTML], tid=tid)
+
+    def _in_any_form(
+        self, kind: type[Page], address: Callable[[Form], str], page: int, forms: list[Form], *, tid: int | None = None
+    ) -> Page:
+        failed: dict[Form, Failure] = {}
+        for form in forms:
+            if form in self._failed_forms:
+                continue
+            try:
+                found = self._with_retries(kind, address(form), page)
+                if tid is not None and isinstance(found, TopicPage) and found.tid != tid:
+                    raise LayoutChanged("not_nga")
+            except (Unreadable, sandbox.TaskError) as error:
+                self._count_unreadable(error)
+                failed[form] = error
+            except PageUnreadable as failure:
+                self._count_unreadable(failure)
+                failed[form] = failure
+            except PageBusy as failure:
+                if not _is_refused(failure):
+                    raise
+                failed[form] = failure
+            else:
+                self._learn(failed)
+                return found
+        raise _error_of(list(failed.values()))
+
+    def _with_retries(self, kind: type[Page], url: str, page: int) -> Page:
+        """Request an address again while the failure may pass. A refused format is not: the next one follows."""
+        while True:
+            try:
+                return self._once(kind, url, page)
+            except SiteError as failure:
+                self._ended = failure
+                raise
+            except PageBusy as failure:
+                self._failures.in_a_row += 1
+                if self._failures.in_a_row >= MAX_FAILURES:
+                    raise self._end(failure) from failure
+                if _is_refused(failure):
+                    raise
+                back_off(url, self._failures.in_a_row)
+
+    def _count_unreadable(self, error: Failure) -> None:
+        """One page may be unreadable in all three formats; when the next one is, too, the site is at fault."""
+        if self._failures.in_a_row >= MAX_FAILURES:
+            raise self._end(_error_of([error])) from error
+        self._failures.in_a_row += 1
+
+    def _end(self, failure: PageError) -> Outage:
+        self._ended = Outage(failure.detail, code=failure.code, message=failure.message, answer=failure.answer)
+        return self._ended
+
+    def _learn(self, failed: dict[Form, Failure]) -> None:
+        """Another format of the same page could be read, so the format failed. A single 403 may be an accident."""
+        for form, failure in failed.items():
+            if not isinstance(failure, PageBusy) or form in self._refused_forms:
+                self._failed_forms.add(form)
+            self._refused_forms.add(form)
+
+    def _once(self, kind: type[Page], url: str, page: int) -> Page:
+        answer = self._get(url)
+        try:
+            try:
+                found = self._read(answer, page)
+            except Refused as refusal:
+                if refusal.reason != "guest":
+                    raise
+                answer = self._get(url + self._guest_check.pass_check(answer))
+                found = self._read(answer, page)
+        except Refused as refusal:
+            raise self._what_follows(refusal, answer) from refusal
+        if not isinstance(found, kind):
+            raise LayoutChanged("not_nga")
+        self._was_useful()
+        return found
+
+    def _get(self, url: str) -> Answer:
+        if self._ended is not None:
+            raise self._ended
+        return requests.get(
+            url, self._guest_check.jar, spacing_seconds=self._spacing_seconds, spend=self._failures.spend
+        )  # fmt: skip
+
+    def _read(self, answer: Answer, page: int) -> ListPage | TopicPage:
+        """A page, or why there is none: the site's words before the status, the status before the shape."""
+        try:
+            found = requests.read(answer, page)
+        except Refused:
+            raise
+        except (Unreadable, sandbox.TaskError):
+            if answer.status >= 400:
+                raise requests.failed(answer) from None
+            if requests.is_short_message(answer):
+                raise Refused("") from None
+            raise
+        if answer.status >= 400:
+            raise requests.failed(answer)
+        return found
+
+    def _what_follows(self, refusal: Refused, answer: Answer) -> NgaError:
+        if refusal.reason == "guest":
+            self._guest_check.pass_check(answer)  # raises: the gate is shut again at once
+        failure = requests.refused(refusal, answer)
+        if not isinstance(failure, PageBusy):
+            self._was_useful()  # a clear no is an answer: the site is alive
+        return failure
+
+    def _was_useful(self) -> None:
+        self._failures.reset()
+        self._guest_check.was_useful()
+
+
+def _is_refused(failure: PageBusy) -> bool:
+    """Sites block one format with this status."""
+    return failure.http_error_code == FORBIDDEN
+
+
+def _error_of(failures: list[Failure]) -> PageError:
+    """Return the first temporary error, else the last one; without any, all formats failed before."""
+    busy = next((failure for failure in failures if isinstance(failure, PageBusy)), None)
+    if busy is not None or not failures:
+        return busy or PageUnreadable("broken")
+    last = failures[-1]
+    if isinstance(last, PageUnreadable):
+        return last
+    return PageUnreadable(detail=str(last), code=last.code, message=last.message)

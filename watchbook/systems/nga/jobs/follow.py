@@ -1,0 +1,87 @@
+"""Checks followed topics for new posts, beyond the window of the list, until they are quiet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+
+from watchbook.base.clock import SHANGHAI
+from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.systems.nga.errors import NgaError, SiteError
+from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.jobs.topic import TopicReader, begin_at_last_post
+from watchbook.systems.nga.models import FollowedThread, Forum, RunKind, ThreadReadingState
+from watchbook.systems.nga.store import follow
+from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, save_counts, save_result, window_of
+
+
+def anything_due(now: datetime) -> bool:
+    return FollowedThread.objects.filter(next_check_at__lte=now).exists()
+
+
+def check_followed(ctx: JobContext) -> Outcome:
+    """Read each due topic from the page of its last stored post. An outage ends the run; the rest stays due."""
+    counts: Counter[str] = Counter()
+    failure: NgaError | None = None
+    for forum, rows in groupby(follow.due(ctx.now), key=lambda row: row.thread.forum):
+        failure = _check_board(ctx, forum, rows, counts)
+        if failure is not None:
+            break  # all boards are on one site
+    if failure is not None:
+        error = {"code": failure.code, "message": failure.summary}
+        return Outcome("failed", {**counts, "error": error})
+    return Outcome("done", dict(counts)) if counts else NOTHING_TO_DO
+
+
+def _check_board(
+    ctx: JobContext, forum: Forum, rows: Iterable[FollowedThread], counts: Counter[str]
+) -> SiteError | None:
+    waiting = [row for row in rows if not _is_covered(ctx, row)]
+    if not waiting:
+        return None
+    reader = BoardReader(requests_per_second=forum.requests_per_second)
+    with ctx.writing():
+        run = begin_run(forum, FOLLOWING, window_of(ctx.now), ctx.now)
+    failure: SiteError | None = None
+    for row in waiting:
+        topic = TopicReader(ctx, reader, run, row.thread, page_limit=forum.crawl_page_limit)
+        begin_at_last_post(row.thread)
+        try:
+            topic.read(is_change=False)
+        except SiteError as error:
+            failure = error
+            break
+        finally:
+            counts["new_post_count"] += topic.work.new_post_count
+            counts["updated_post_count"] += topic.work.updated_post_count
+        counts["topics"] += 1
+        _finish(ctx, row, topic)
+        ctx.report(topics=counts["topics"], requests=reader.http_request_count)
+    run.http_request_count = reader.http_request_count
+    counts["http_request_count"] += reader.http_request_count
+    with ctx.writing():
+        save_counts(run, ctx.now, is_finished=True)
+        save_result(run, RunKind.TOPIC, failure, ctx.now, is_list_complete=False)
+    return failure
+
+
+def _is_covered(ctx: JobContext, row: FollowedThread) -> bool:
+    """Return True if the list crawl reads this topic: it is in the window of a crawled board. No request is needed."""
+    first, _last = window_of(ctx.now)
+    forum, thread = row.thread.forum, row.thread
+    if not forum.is_crawled or thread.thread_created_at.astimezone(SHANGHAI).date() < first:
+        return False
+    with ctx.writing():
+        follow.record_check(row, 0, ctx.now, is_ok=True)
+    return True
+
+
+def _finish(ctx: JobContext, row: FollowedThread, topic: TopicReader) -> None:
+    is_gone = ThreadReadingState.objects.filter(thread=row.thread, gone_at__isnull=False).exists()
+    with ctx.writing():
+        if topic.is_at_end:
+            assert topic.last_page is not None
+            follow.store_counts(row.thread, topic.last_page, ctx.now)
+        follow.record_check(row, topic.work.new_post_count, ctx.now, is_ok=topic.work.is_ok, is_gone=is_gone)

@@ -1,0 +1,182 @@
+"""Recognises boards, topics and authors of the forum, on all its host names."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from watchbook.base.invalid import InvalidInput
+from watchbook.core.accounts.models import User
+from watchbook.core.sources.pasted import Pasted
+from watchbook.core.sources.records import (
+    Added,
+    AddError,
+    Choice,
+    Found,
+    Instead,
+    Item,
+    Link,
+    Offer,
+    Pick,
+    Refusal,
+)
+from watchbook.kit.formatting import number_text
+from watchbook.systems.nga import actions, options
+from watchbook.systems.nga.errors import NgaError
+from watchbook.systems.nga.fetch.reader import BoardReader
+from watchbook.systems.nga.models import Forum, Thread
+from watchbook.systems.nga.parse import ListPage
+from watchbook.systems.nga.store.publish import path
+
+BOARD, TOPIC, FOLLOW = "board", "topic", "follow"
+# One site under many names; the m. and www. forms are below them.
+DOMAINS = ("nga.cn", "ngabbs.com", "ngacn.cc", "nga.178.com", "nga.donews.com")
+EVERY_MINUTES = 720
+# Each run reads the topic list until a page and the one after it hold no topic of the last 3 days.
+LIST_REQUESTS = 2
+SHOWN = 5
+_SHORT = re.compile(r"\A(?:nga\s*)?(fid|tid)\s*[=:：]\s*(-?\d{1,12})\Z", re.IGNORECASE)
+
+
+def read(pasted: Pasted) -> Found | Refusal | None:
+    if short := _SHORT.match(pasted.text):
+        return _found({short[1].lower(): short[2]})
+    own = urlsplit(options.BASE_URL.value).netloc
+    if not pasted.is_on(*DOMAINS) and urlsplit(pasted.url).netloc != own:
+        return None
+    return _found(pasted.query)
+
+
+def _found(query: dict[str, str]) -> Found | Refusal:
+    if tid := _number(query.get("tid", "")):
+        return Found(TOPIC, str(tid), _("NGA topic %(tid)s") % {"tid": tid}, "forum", _url("read", "tid", tid))
+    if author := _number(query.get("authorid", "") or query.get("uid", "")):
+        words = _("Watchbook archives boards, not the posts of one author (%(uid)s). Add the board, then search there.")
+        return Refusal(words % {"uid": author}, "author")
+    if fid := _number(query.get("fid", "")):
+        return Found(BOARD, str(fid), _("NGA board %(fid)s") % {"fid": fid}, "forum", _url("thread", "fid", fid))
+    if query.get("stid"):
+        return Refusal(_("This is a collection. Paste the address of its board: it contains fid=."), "collection")
+    return Refusal(_("Open a board in the forum and paste its address: it contains fid=, such as fid=7."), "no_board")
+
+
+def _number(text: str) -> int:
+    """Return the number of a board, topic or author; 0 if the text is none. A list such as 7,8 is none."""
+    return int(text) if re.fullmatch(r"-?\d{1,12}", text) else 0
+
+
+def _url(script: str, name: str, value: int) -> str:
+    return f"{options.BASE_URL.value}/{script}.php?{name}={value}"
+
+
+def offer(user: User, found: Found) -> Offer:
+    return _topic_offer(user, int(found.key)) if found.kind == TOPIC else _board_offer(user, int(found.key))
+
+
+def _board_offer(user: User, fid: int) -> Offer:
+    title = _("NGA board %(fid)s") % {"fid": fid}
+    known = Forum.objects.crawled().filter(source_forum_id=fid).first()
+    if known is not None:
+        link = Link(known.forum_name or title, f"{reverse('nga:topics')}?fid={fid}")
+        return Offer(title, exists=link, why_not=_("This board is already archived."), code="exists")
+    if not user.is_staff:
+        return Offer(title, why_not=_("Only an operator of this server can add a board."), code="not_allowed")
+    try:
+        page = BoardReader().list_page(fid, 1)
+    except NgaError as error:
+        return _offered(title, fid, None, problem=_(error.message))
+    if not page.topics:
+        return Offer(title, why_not=_("The forum returned no topics for this board."), code="empty")
+    return _offered(_("NGA board: %(name)s") % {"name": page.forum_name or fid}, fid, page)
+
+
+def _offered(title: str, fid: int, page: ListPage | None, problem: str = "") -> Offer:
+    topics = [topic for topic in page.topics if not topic.is_pinned] if page else []
+    newest = sorted(topics, key=lambda topic: str(topic.thread_created_at), reverse=True)[:SHOWN]
+    items = tuple(Item(t.title, t.author_name, _url("read", "tid", t.tid), t.thread_created_at) for t in newest)
+    total = page.total_topics if page else None
+    facts = (_("%(n)s topics") % {"n": number_text(total)},) if total else ()
+    name = page.forum_name if page else ""
+    return Offer(
+        title,
+        facts=facts,
+        picks=(
+            Pick(
+                str(fid),
+                _("New topics and all posts"),
+                _("Topics of the last 3 days and later; edits and deletions, too"),
+                requests=LIST_REQUESTS,
+                data={"name": name},
+            ),
+        ),
+        items=items,
+        items_note=_("the newest topics, read just now") if items else "",
+        problem=problem,
+        frequencies=(EVERY_MINUTES,),
+        frequency=EVERY_MINUTES,
+        frequency_note=_("Boards are crawled every 12 hours."),
+        notify_note=_("New topics appear in the inbox. To be notified, add a keyword as well."),
+        is_estimate=True,
+        cost_note=_("At least 2 list pages per run, and up to 5 pages of each topic with new replies."),
+        limit_note=_("At most 1 request per second to the forum."),
+        first_note=_("The first crawl starts now."),
+    )
+
+
+def _topic_offer(user: User, tid: int) -> Offer:
+    """Offer one topic, whether its board is archived or not, and its board instead."""
+    title = _("NGA topic %(tid)s") % {"tid": tid}
+    known = Thread.objects.select_related("forum").filter(source_thread_id=tid).first()
+    if known is not None:
+        link = Link(known.title, path(known))
+        return Offer(title, exists=link, why_not=_("This topic is already archived."), code="exists")
+    if not user.is_staff:
+        return Offer(title, why_not=_("Only an operator of this server can archive a topic."), code="not_allowed")
+    try:
+        page = BoardReader().topic_page(tid, 1)
+    except NgaError as error:
+        return Offer(title, why_not=_("The topic could not be read."), code="topic", problem=_(error.message))
+    minutes = options.FOLLOW_HOURS.value * 60
+    return Offer(
+        _("NGA topic: %(title)s") % {"title": page.title},
+        facts=(_("%(n)s posts") % {"n": number_text(page.total_floors)},),
+        picks=(
+            Pick(str(tid), _("All posts"), _("Each page is read once"), data={}),
+            Pick(
+                FOLLOW,
+                _("New posts"),
+                _("Until %(n)s days without replies") % {"n": options.FOLLOW_QUIET_DAYS.value},
+                data={"follow": True},
+            ),
+        ),
+        items=(Item(page.title, page.author_name, _url("read", "tid", tid), page.thread_created_at),),
+        items_note=_("read just now"),
+        instead=(Instead(_("Check board %(fid)s") % {"fid": page.fid}, _url("thread", "fid", page.fid)),)
+        if page.fid
+        else (),
+        frequencies=(minutes,),
+        frequency=minutes,
+        notify_note=_("New posts appear in the inbox. To be notified, add a keyword as well."),
+        is_estimate=True,
+        limit_note=_("At most 1 request per second to the forum."),
+        first_note=_("The first crawl starts now."),
+    )
+
+
+def add(user: User, found: Found, choice: Choice) -> list[Added]:
+    if not user.is_staff:
+        raise AddError(_("Only an operator of this server can add a board."), "not_allowed")
+    if found.kind == TOPIC:
+        actions.archive_topic(found.key, follow=FOLLOW in choice.picks, actor=user)
+        return [Added(TOPIC, found.title, reverse("nga:runs"))]
+    fid, page = int(found.key), f"{reverse('nga:topics')}?fid={found.key}"
+    name = choice.name or str(next(iter(choice.picks.values())).get("name", ""))
+    try:
+        forum = actions.add_forum(fid, name, actor=user)
+    except InvalidInput as error:
+        raise AddError(error.message, error.code, url=page if error.code == "exists" else "") from None
+    actions.crawl_soon(fid)
+    return [Added(BOARD, forum.forum_name or found.title, page)]

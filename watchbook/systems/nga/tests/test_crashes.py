@@ -1,0 +1,93 @@
+"""Work that is killed at any point: the next run finishes it, nothing is lost and nothing is there twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+
+from standins.server import Answer
+from watchbook.base import clock
+from watchbook.base.testing import servers
+from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.runner import run_now
+from watchbook.systems.nga.models import CrawlRun, MediaAsset, Post, PostMediaMap, Thread
+from watchbook.systems.nga.store.media import media_file
+from watchbook.systems.nga.tests.archive import Crawler
+
+PLACES = [
+    ("nga.fetched", 3),
+    ("nga.parsed", 3),
+    ("nga.list_written", 1),
+    ("nga.floors_written", 2),
+    ("job.before_commit", 6),
+    ("job.after_commit", 4),
+]
+
+pytestmark = [pytest.mark.crash, pytest.mark.django_db(transaction=True)]
+
+
+def killed_at(place, *words):
+    """Run the program in a process that dies there, and wait until its lease is over, as time would."""
+    own = {"DATABASE_URL": servers.same_database(), "WATCHBOOK_HOME": str(settings.HOME), "CRASH_AT": place}
+    command = [sys.executable, "-m", "watchbook", *words]
+    killed = subprocess.run(command, env={**os.environ, **own}, capture_output=True, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    # At most two minutes later by the database's clock: the lease is no longer than that.
+    held = JobRun.objects.filter(state="running")
+    assert all(run.lease_until <= clock.now() + timedelta(seconds=122) for run in held)
+    held.update(lease_until=clock.now() - timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(("place", "nth"), PLACES)
+def test_a_killed_crawl_is_finished_by_the_next(board, place, nth):
+    crawler = Crawler(board)
+    tids = [board.world.add_topic(f"[讨论]{number}") for number in range(3)]
+    for tid in tids:
+        board.world.fill(tid, 50)
+    killed_at(f"{place}:{nth}", "nga", "crawl", "--now", board.world.moment.isoformat())
+    crawler.crawl()
+    assert Thread.objects.count() == 3
+    assert {Post.objects.filter(thread__source_thread_id=tid).count() for tid in tids} == {51}
+    assert set(Thread.objects.values_list("crawl_cursor_max_floor_number", flat=True)) == {50}
+    assert not Thread.objects.unfinished().exists()
+    assert CrawlRun.objects.exclude(run_finished_at=None).exists()
+    quiet = crawler.crawl()
+    assert (quiet["new_post_count"], quiet["http_request_count"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("place", "nth"), [("nga.audited", 1), ("nga.repair_written", 1), ("nga.repair_written", 2)])
+def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
+    crawler = Crawler(board)
+    tid = board.world.add_topic("[讨论]有洞的帖")
+    board.world.fill(tid, 69)
+    crawler.crawl()
+    Post.objects.filter(thread__source_thread_id=tid, floor_number__in=(3, 21, 22, 45)).delete()
+    killed_at(f"{place}:{nth}", "nga", "audit", "--repair", "--now", board.world.moment.isoformat())
+    crawler.audit(repair=True)
+    floors = Post.objects.filter(thread__source_thread_id=tid).values_list("floor_number", flat=True)
+    assert sorted(floors) == list(range(70))
+    assert crawler.audit()["missing_thread_count"] == 0
+
+
+def test_a_picture_whose_keeper_was_killed_is_kept_once(board, monkeypatch, tmp_path):
+    # A folder of its own: a picture that another test has kept would not be written again.
+    monkeypatch.setattr(settings, "HOME", tmp_path)
+    png = b"\x89PNG\r\n\x1a\n" + b"0" * 500
+    board.route("/a.png", lambda _request: Answer(200, png, content_type="image/png"))
+    board.world.add_topic("[讨论]图", f"[img]{board.url}/a.png[/img]")
+    Crawler(board).crawl()
+    monkeypatch.setenv("NGA_MEDIA", "on")
+    killed_at("nga.picture_kept:1", "jobs", "run", "nga.media")
+    assert not MediaAsset.objects.exists()
+    with clock.set_to(board.world.moment):
+        assert run_now("nga.media").progress["kept"] == 1
+    asset = MediaAsset.objects.get()
+    assert PostMediaMap.objects.get().media_asset_id == asset.pk
+    files = [path for path in media_file(asset.content_sha256).parents[1].rglob("*") if path.is_file()]
+    assert [path.read_bytes() for path in files] == [png]

@@ -1,0 +1,76 @@
+"""Adding a board by its address: a preview of real topics, operators only, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from standins.nga_board import NgaBoard
+from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
+from watchbook.core.accounts.models import User
+from watchbook.core.jobs.models import JobRun
+from watchbook.core.sources import recognise
+from watchbook.core.sources.records import AddError, Found, Offer
+from watchbook.systems.nga.models import Forum
+
+pytestmark = pytest.mark.django_db
+
+BOARD = "https://nga.178.com/thread.php?fid=7"
+
+
+def read(text: str) -> Found:
+    found = recognise.recognise(text).found
+    assert found is not None
+    return found
+
+
+def look(user: User, text: str) -> Offer:
+    return recognise.make_offer(user, read(text))
+
+
+def test_board_is_previewed_and_added_once(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    board.world.add_topic("[讨论]纸灯笼")
+    offer = look(operator, BOARD)
+    assert [item.title for item in offer.items] == ["[讨论]纸灯笼"]
+    assert (offer.can_add, offer.requests_made, Forum.objects.count()) == (True, len(board.log.all()), 0)
+    signed = recognise.read_proof(operator, recognise.sign(operator, read(BOARD), offer))
+    [added] = recognise.add(operator, signed)
+    assert added.url == "/nga/?fid=7"
+    assert Forum.objects.get().source_forum_id == 7
+    assert JobRun.objects.filter(name="nga.crawl").count() == 1
+    assert look(operator, BOARD).exists is not None
+    with pytest.raises(AddError) as refused:
+        recognise.add(operator, signed)
+    assert (refused.value.code, refused.value.url) == ("exists", "/nga/?fid=7")
+
+
+def test_member_may_not_add_and_costs_no_request(board: NgaBoard, alice: User, operator: User) -> None:  # noqa: F811
+    assert look(alice, BOARD).code == look(alice, "tid=1").code == "not_allowed"
+    assert board.log.all() == []
+    board.world.add_topic("[讨论]纸灯笼")
+    signed = recognise.read_proof(operator, recognise.sign(operator, read(BOARD), look(operator, BOARD)))
+    with pytest.raises(AddError) as refused:
+        recognise.add(alice, signed)
+    assert refused.value.code == "not_allowed"
+
+
+def test_topic_is_added_and_followed_and_offers_its_board(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    tid = board.world.add_topic("[讨论]纸灯笼")
+    found = read(f"https://ngabbs.com/read.php?tid={tid}&page=3")
+    offer = recognise.make_offer(operator, found)
+    assert offer.items[0].title == "[讨论]纸灯笼"
+    assert [read(other.text).key for other in offer.instead] == ["7"]
+    recognise.add(operator, recognise.read_proof(operator, recognise.sign(operator, found, offer)))
+    assert JobRun.objects.get(name="nga.thread").args == {"tid": tid, "follow": True}
+
+
+def test_unreadable_topic_is_not_offered(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    offer = look(operator, "https://ngabbs.com/read.php?tid=5")
+    assert (offer.can_add, bool(offer.problem)) == (False, True)
+
+
+def test_failed_preview_names_its_reason_and_can_be_added(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    board.faults.on("/thread.php").answer(503)
+    offer = look(operator, BOARD)
+    assert offer.can_add
+    assert offer.problem.endswith(".")
+    assert offer.requests_made <= recognise.MOST_REQUESTS

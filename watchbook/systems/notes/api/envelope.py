@@ -1,0 +1,116 @@
+"""The envelope of every response: success, data, error, meta."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.utils.translation import gettext_noop
+from ninja import Status
+
+from watchbook.base import clock
+from watchbook.base.logs import request_id
+from watchbook.core.api.errors import Problem
+from watchbook.core.api.reading import read_json
+from watchbook.systems.notes.rules import HANDLING, Code, NotesError, invalid
+
+log = logging.getLogger("watchbook.notes.api")
+
+# Errors of core as codes of this envelope.
+ID_FIELDS = frozenset({"note_id", "note_url", "xsec_token", "execution_id", "workflow_name", "platform"})
+UNPRINTABLE = gettext_noop("IDs must not contain control characters.")
+# The specification answers wrong input with 400.
+STATUSES = {422: 400}
+BY_STATUS = {404: Code.NOT_FOUND, 413: Code.INVALID_INPUT, 422: Code.INVALID_INPUT, 429: Code.RATE_LIMITED}
+
+
+@dataclass
+class Call:
+    """One request: its body, its start, and the cookie it used."""
+
+    request: HttpRequest
+    payload: dict[str, Any] = field(default_factory=dict)
+    cookie_used: str | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    def meta(self) -> dict[str, Any]:
+        return meta(round((time.monotonic() - self.began) * 1000), self.cookie_used)
+
+
+def meta(latency_ms: int = 0, cookie_used: str | None = None) -> dict[str, Any]:
+    return {
+        "request_id": request_id(),
+        "latency_ms": latency_ms,
+        "cookie_used": cookie_used,
+        "timestamp": clock.now().isoformat(),
+        "retry_count": 0,
+    }
+
+
+def answered(
+    request: HttpRequest, act: Callable[[Call], tuple[int, dict[str, Any]]]
+) -> JsonResponse | Status[dict[str, Any]]:
+    """Parse the body, act, and put the result or the error into the envelope."""
+    call = Call(request)
+    try:
+        if request.method == "POST":
+            call.payload = _body(request)
+        status, body = act(call)
+    except NotesError as error:
+        call.cookie_used = call.cookie_used or error.cookie_used or None
+        status, body = error.status, {"success": False, "data": None, "error": error.as_json()}
+    code = (body.get("error") or {}).get("code", "ok")
+    log.info("notes call %s %s, cookie %s", request.path.rpartition("/notes/")[2], code, call.cookie_used or "-")
+    whole = {**body, "meta": call.meta()}
+    return Status(status, whole) if status < 300 else _refused(whole, status)
+
+
+def done(data: Any) -> tuple[int, dict[str, Any]]:
+    return 200, {"success": True, "data": data, "error": None}
+
+
+def envelope(status: int, code: str, message: str, details: Any) -> dict[str, Any]:
+    """Return the envelope of an error that core raised, e.g. for a missing token or a wrong filter."""
+    known = BY_STATUS.get(status)
+    error: dict[str, Any] = {
+        "code": str(known or code.upper()),
+        "message": message,
+        "retryable": HANDLING[known].retryable if known else status >= 500,
+    }
+    if details is not None:
+        error["details"] = details
+    return {"success": False, "data": None, "error": error, "meta": meta()}
+
+
+def _body(request: HttpRequest) -> dict[str, Any]:
+    try:
+        document = read_json(request.body) if request.body else {}
+    except Problem as problem:
+        raise NotesError(Code.INVALID_INPUT, problem.message, reason="invalid_json") from None
+    if not isinstance(document, dict):
+        raise NotesError(Code.INVALID_INPUT, "The body must be a JSON object.", reason="invalid_json")
+    # The reader of bodies removes control characters; in an ID that would name another note.
+    if request.body and (field := _unprintable_id(json.loads(request.body))):
+        raise invalid(UNPRINTABLE, field)
+    return document
+
+
+def _unprintable_id(node: Any, path: str = "") -> str:
+    """Return the path of the first ID with control characters, or an empty string."""
+    inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for name, value in inner:
+        here = f"{path}.{name}".lstrip(".")
+        if name in ID_FIELDS and isinstance(value, str) and any(ord(c) < 32 for c in value):
+            return here[:200]
+        if isinstance(value, dict | list) and (found := _unprintable_id(value, here)):
+            return found
+    return ""
+
+
+def _refused(body: dict[str, Any], status: int) -> JsonResponse:
+    return JsonResponse(body, status=status, json_dumps_params={"ensure_ascii": False})

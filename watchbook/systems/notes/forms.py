@@ -1,0 +1,90 @@
+"""What a person types about notes; `actions` judges it, as for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from watchbook.systems.notes.actions import LONGEST_COOKIE
+from watchbook.systems.notes.rules import NotesError
+from watchbook.systems.notes.validation import LONGEST_KEYWORD, MOST_FOUND
+
+PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+
+
+class SecretInput(forms.PasswordInput):
+    """Never written back into a page, not even after an error; no browser is asked to keep it."""
+
+    def __init__(self) -> None:
+        super().__init__(attrs=PLAIN, render_value=False)
+
+
+def secret_field() -> forms.CharField:
+    return forms.CharField(
+        label=_("Cookie"),
+        max_length=LONGEST_COOKIE,
+        widget=SecretInput(),
+        help_text=_("As sent by the browser: name=value; name=value. It is never displayed again."),
+    )
+
+
+class KeywordForm(forms.Form):
+    keyword = forms.CharField(
+        label=_("Keyword"), max_length=LONGEST_KEYWORD, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+
+class CandidatesForm(forms.Form):
+    """Addresses or ids, one on each line."""
+
+    lines = forms.CharField(
+        label=_("Note URLs or IDs"),
+        max_length=MOST_FOUND * 600,
+        widget=forms.Textarea(attrs={**PLAIN, "rows": 6}),
+        help_text=_("One per line, up to 500. A URL includes the token that the platform requires."),
+    )
+
+    def items(self) -> list[dict[str, Any]]:
+        lines = [line.strip() for line in str(self.cleaned_data["lines"]).splitlines()]
+        return [{"note_url" if "/" in line else "note_id": line} for line in lines if line]
+
+
+class LimitsForm(forms.Form):
+    priority = forms.IntegerField(
+        label=_("Priority"), min_value=-1000, max_value=1000, initial=0, help_text=_("Higher values are used first.")
+    )
+    daily_limit = forms.IntegerField(
+        label=_("Requests per day"),
+        min_value=0,
+        max_value=1_000_000,
+        initial=200,
+        help_text=_("Counted per day in Asia/Shanghai. The platform restricts accounts with many requests."),
+    )
+    user_agent = forms.CharField(
+        label=_("User agent"),
+        max_length=400,
+        required=False,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text=_("User agent of the browser that the cookie comes from."),
+    )
+
+
+class CookieForm(LimitsForm):
+    cookie_name = forms.CharField(label=_("Name"), max_length=100, widget=forms.TextInput(attrs=PLAIN))
+    cookie = secret_field()
+
+    field_order = ("cookie_name", "cookie", "priority", "daily_limit", "user_agent")
+
+
+class ReplaceForm(forms.Form):
+    cookie = secret_field()
+
+
+def add_form_error(form: forms.Form, error: NotesError) -> None:
+    """Put what is wrong beside its field, or on top where it has none."""
+    found = error.as_json()
+    details = error.details if isinstance(error.details, list) else []
+    field = str(details[0]["field"]) if details else ""
+    form.add_error(field if field in form.fields else None, found["message"])

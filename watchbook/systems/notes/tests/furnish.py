@@ -1,0 +1,26 @@
+"""Rows of the notes pipeline for the walks over all addresses, API responses and pages."""
+
+from __future__ import annotations
+
+from watchbook.base.files import Facts
+from watchbook.base.store import blobs
+from watchbook.core.accounts.models import User
+from watchbook.core.media import store as media
+from watchbook.core.media.models import KeptFile
+from watchbook.core.media.store import Wanted
+from watchbook.systems.notes import actions
+from watchbook.systems.notes.models import Cookie
+from watchbook.systems.notes.tests import data
+
+
+def furnish(owner: User) -> dict[str, list[str]]:
+    """Fill every list of the pipeline; its paths name nothing that has to exist."""
+    Cookie.objects.create(cookie_name="one", cookie_encrypted="sealed")
+    found = data.add_candidates(2)
+    mine = data.holder()
+    actions.claim(data.held(mine))
+    data.commit(mine, found[0])
+    media.want("notes", [Wanted("https://media.example.com/0.jpg", found[0])])
+    file = KeptFile.objects.get(url="https://media.example.com/0.jpg")
+    media.keep(file, blobs.put(b"made-up content"), Facts("text/plain"))
+    return {"media_id": [str(file.pk)], "note_id": [found[0]]}

@@ -1,0 +1,37 @@
+"""URLs of the notes pages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from watchbook.systems.notes import views
+from watchbook.systems.notes.views import candidates, cookies, executions, notes
+
+app_name = "notes"
+
+urlpatterns = [
+    path("", candidates.candidates, name="candidates"),
+    path("candidates/add/", candidates.add, name="add_candidates"),
+    path("candidates/retry/", candidates.retry_failed, name="retry_failed"),
+    path("collect/", candidates.collect, name="collect"),
+    path("live/", views.live, name="live"),
+    path("notes/", notes.notes, name="notes"),
+    path("note/<str:note_id>/", notes.note, name="note"),
+    path("note/<str:note_id>/source/", notes.source, name="source"),
+    path("note/<str:note_id>/read/", notes.read_again, name="read_again"),
+    path("note/<str:note_id>/delete/", notes.delete, name="delete"),
+    path("keywords/", candidates.keywords, name="keywords"),
+    path("keywords/add/", candidates.add_keyword, name="add_keyword"),
+    path("keywords/<int:pk>/<slug:step>/", candidates.keyword_step, name="keyword_step"),
+    path("cookies/", cookies.cookies, name="cookies"),
+    path("cookies/add/", cookies.add, name="add_cookie"),
+    path("cookies/rotate/", cookies.rotate, name="rotate"),
+    path("cookies/breaker/", cookies.close_breaker, name="close_breaker"),
+    path("cookies/<int:pk>/", cookies.cookie, name="cookie"),
+    path("cookies/<int:pk>/replace/", cookies.replace, name="replace_cookie"),
+    path("cookies/<int:pk>/limits/", cookies.limits, name="cookie_limits"),
+    path("cookies/<int:pk>/<slug:step>/", cookies.step, name="cookie_step"),
+    path("executions/", executions.executions, name="executions"),
+    path("executions/<str:execution_id>/", executions.execution, name="execution"),
+    path("alerts/", executions.alerts, name="alerts"),
+]

@@ -1,0 +1,277 @@
+"""Collected notes: the list, one note as it was read, and how one is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from watchbook.core.accounts.access import person_of, staff_required
+from watchbook.core.accounts.exports import export
+from watchbook.core.media.models import FileReference, FileState, KeptFile
+from watchbook.core.media.store import files_of
+from watchbook.kit.charts import Chart, Series, lines
+from watchbook.kit.diff import compare
+from watchbook.kit.formatting import size_text, span_text
+from watchbook.systems.notes import actions, filters, options
+from watchbook.systems.notes.access import work_required
+from watchbook.systems.notes.models import Candidate, Note, NoteVersion
+from watchbook.systems.notes.store import readings
+from watchbook.systems.notes.store.candidates import decrypt_token
+from watchbook.systems.notes.store.documents import SOURCE, title_of
+from watchbook.systems.notes.views import COUNTS, Figure, adapter_problem, figure_of, head, named, reason_text
+
+TEASER = 200
+
+
+@dataclass(frozen=True)
+class Row:
+    note: Note
+    files: Sequence[FileReference] = ()
+
+    @property
+    def title(self) -> str:
+        return title_of(self.note)
+
+    @property
+    def teaser(self) -> str:
+        return " ".join(self.note.content.split())[:TEASER] if self.note.title else ""
+
+    @property
+    def liked(self) -> Figure:
+        return figure_of("liked", self.note.counts.get("liked"))
+
+    @property
+    def tags(self) -> list[str]:
+        return [str(tag) for tag in self.note.tags[:4]]
+
+    @property
+    def cover(self) -> KeptFile | None:
+        """The first picture that is kept."""
+        return next((one.file for one in self.files if one.file.is_kept and one.file.is_picture), None)
+
+    @property
+    def kept(self) -> int:
+        return sum(one.file.is_kept for one in self.files)
+
+    @property
+    def why_none(self) -> str:
+        """Why no picture can be shown."""
+        states = {FileState(one.file.state) for one in self.files}
+        first = next((state for state in STATE_ORDER if state in states), None)
+        return str(STATES[first]) if first else _("No picture was saved. The text is kept.")
+
+
+STATE_ORDER = (FileState.WAITING, FileState.OFF, FileState.TOO_LARGE, FileState.GONE, FileState.FAILED)
+STATES = {
+    FileState.WAITING: pgettext_lazy("file", "waiting to be saved"),
+    FileState.OFF: pgettext_lazy("file", "not saved: saving is off"),
+    FileState.TOO_LARGE: pgettext_lazy("file", "not saved: too large"),
+    FileState.GONE: pgettext_lazy("file", "not saved: no longer on the platform"),
+    FileState.FAILED: pgettext_lazy("file", "not saved"),
+    FileState.KEPT: pgettext_lazy("file", "saved"),
+}
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A picture or video: what is kept is shown, and everything else is a link to the platform."""
+
+    name: str
+    url: str
+    facts: str
+    file: KeptFile | None = None
+
+    @property
+    def state(self) -> str:
+        return str(STATES[FileState(self.file.state)]) if self.file else ""
+
+    @property
+    def error(self) -> str:
+        return _(self.file.last_error) if self.file and self.file.last_error and not self.file.is_kept else ""
+
+
+MOST_VERSIONS, MOST_POINTS = 100, 200
+
+
+@dataclass(frozen=True)
+class Version:
+    number: int
+    read_at: datetime
+    row: Note | NoteVersion
+
+    @property
+    def name(self) -> str:
+        return _("Version %(n)s") % {"n": self.number}
+
+    @property
+    def text(self) -> str:
+        """Title, text and tags, as they are compared."""
+        tags = " ".join(f"#{tag}" for tag in self.row.tags)
+        return "\n\n".join(part for part in (self.row.title, self.row.content, tags) if part)
+
+
+@work_required
+@require_POST
+def read_again(request: HttpRequest, note_id: str) -> HttpResponse:
+    found = get_object_or_404(Note, note_id=named(note_id, 64))
+    if closed := adapter_problem():
+        messages.error(request, closed)
+    elif actions.read_again([found.note_id], user=person_of(request), request=request):
+        messages.success(request, _("Reading queued."))
+    else:
+        messages.info(request, _("This note is already queued."))
+    return redirect("notes:note", found.note_id)
+
+
+@require_GET
+def notes(request: HttpRequest) -> HttpResponseBase:
+    listing = filters.NOTES.show(Note.objects.all(), request.GET, keep=("view",))
+    if file := export(request, listing):
+        return file
+    files = files_of(SOURCE, [note.note_id for note in listing.page])
+    is_list = request.GET.get("view") == "list"
+    query = request.GET.copy()
+    query.pop("view", None)
+    context = {
+        **head(request, "notes"),
+        "listing": listing,
+        "page": listing.page,
+        "rows": [Row(note, files.get(note.note_id, ())) for note in listing.page],
+        "is_list": is_list,
+        "grid_query": query.urlencode(),
+        "list_query": "&".join(filter(None, [query.urlencode(), "view=list"])),
+    }
+    return render(request, "notes/notes.html", context)
+
+
+@require_GET
+def source(request: HttpRequest, note_id: str) -> HttpResponse:
+    """Open the note on the platform, which shows it only with its newest token. The token is in no page and no log."""
+    found = get_object_or_404(Note, note_id=named(note_id, 64))
+    base = options.PAGE_URL.value.rstrip("/")
+    url = found.note_url or f"{base}/explore/{found.note_id}"
+    candidate = Candidate.objects.filter(note_id=found.note_id).first()
+    token = decrypt_token(candidate) if candidate else ""
+    if token and candidate and urlsplit(url).netloc == urlsplit(base).netloc:
+        url += "?" + urlencode({"xsec_token": token, "xsec_source": candidate.xsec_source or "pc_search"})
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise Http404
+    return HttpResponseRedirect(url, headers={"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
+
+
+@require_GET
+def note(request: HttpRequest, note_id: str) -> HttpResponse:
+    found = get_object_or_404(Note.objects.select_related("watch"), note_id=named(note_id, 64))
+    meta = found.exec_meta if isinstance(found.exec_meta, dict) else {}
+    watch = getattr(found, "watch", None)
+    now = readings.shown(found, readings.current(found, watch), watch.counts if watch else found.counts)
+    context = {
+        **head(request, "notes"),
+        "note": found,
+        "title": title_of(now),
+        "text": now.content,
+        "tags": now.tags,
+        "lines": [line for line in now.content.split("\n") if line.strip()],
+        "figures": [figure_of(name, now.counts.get(name)) for name in COUNTS],
+        "media": _media(now),
+        "watch": watch,
+        "watch_error": reason_text(watch.last_error_code, watch.last_error_reason) if watch else "",
+        **_history(request, found),
+        "of_author": Note.objects.filter(author_id=found.author_id).count() if found.author_id else 0,
+        "is_hashed": options.AUTHORS.value == "hashed",
+        "adapter": str(meta.get("adapter") or ""),
+        "request_id": str(meta.get("request_id") or ""),
+        "not_understood": [str(one) for key in ("skipped", "omitted") for one in meta.get(key) or ()],
+        "candidate": Candidate.objects.filter(note_id=found.note_id).only("created_at").first(),
+    }
+    return render(request, "notes/note.html", context)
+
+
+def _history(request: HttpRequest, note: Note) -> dict[str, Any]:
+    """Versions newest first, the difference that is asked for or the newest one, and the curve of counts."""
+    versions = [Version(row.number, row.read_at, row) for row in note.versions.order_by("-number")[:MOST_VERSIONS]]
+    versions.append(Version(1, note.collected_at, note))
+    asked = request.GET.get("to", "")
+    new = next((place for place, one in enumerate(versions) if str(one.number) == asked), 0)
+    difference = None
+    if len(versions) > new + 1:
+        difference = compare(versions[new + 1].text, versions[new].text)
+    return {
+        "versions": versions,
+        "chosen": versions[new],
+        "older": versions[new + 1] if difference else None,
+        "difference": difference,
+        "curve": _curve(note),
+    }
+
+
+def _curve(note: Note) -> Chart | None:
+    """The counts at each reading where they changed; one point alone is no curve."""
+    points = [(row.read_at, row.counts) for row in note.points.order_by("-read_at")[:MOST_POINTS]][::-1]
+    if not points:
+        return None
+    points.insert(0, (note.collected_at, note.counts))
+    series = [
+        Series(str(title), [(counts.get(name) or {}).get("value") for _at, counts in points], css)
+        for (name, title), css in zip(COUNTS.items(), ("sys-notes", "c-h2", "c-h3", "c-h4"), strict=True)
+    ]
+    shown = [one for one in series if any(value is not None for value in one.values)]
+    label = _("Counts at %(n)s readings.") % {"n": len(points)}
+    return lines([at for at, _counts in points], shown, label=label, place="main") if shown else None
+
+
+def _media(note: Note) -> list[Medium]:
+    files = {row.position: row.file for row in files_of(SOURCE, [note.note_id]).get(note.note_id, ())}
+    listed = [(place, one) for place, one in enumerate(note.media) if isinstance(one, dict)]
+    return [_medium(place + 1, one, files.get(place)) for place, one in listed]
+
+
+def _medium(number: int, one: dict[str, Any], file: KeptFile | None) -> Medium:
+    names = {"video": pgettext("media", "Video %(n)s"), "live_photo": pgettext("media", "Live photo %(n)s")}
+    name = names.get(str(one.get("kind")), pgettext("media", "Picture %(n)s"))
+    facts = []
+    if one.get("width") and one.get("height"):
+        facts.append(f"{one['width']} × {one['height']}")
+    if one.get("duration_ms"):
+        facts.append(span_text(one["duration_ms"] / 1000))
+    url = str(one.get("url") or "")
+    is_safe = urlsplit(url).scheme in {"http", "https"}
+    if file and file.is_kept:
+        facts.append(size_text(file.size or 0))
+    return Medium(name % {"n": number}, url if is_safe else "", pgettext("list", ", ").join(facts), file)
+
+
+@staff_required
+@require_http_methods(["GET", "POST"])
+def delete(request: HttpRequest, note_id: str) -> HttpResponse:
+    """Asked first, because it cannot be undone."""
+    found = get_object_or_404(Note, note_id=named(note_id, 64))
+    if request.method == "POST":
+        return _delete(request, found)
+    context = {
+        **head(request, "notes"),
+        "note": found,
+        "title": title_of(found),
+        "of_author": Note.objects.filter(author_id=found.author_id).count() if found.author_id else 0,
+    }
+    return render(request, "notes/delete.html", context)
+
+
+def _delete(request: HttpRequest, found: Note) -> HttpResponse:
+    if request.POST.get("what") == "author" and found.author_id:
+        gone = actions.delete_author_notes(found.author_id, user=person_of(request))
+        messages.success(request, ngettext("%(n)s note deleted.", "%(n)s notes deleted.", gone) % {"n": gone})
+    else:
+        actions.delete_note(found.note_id, user=person_of(request))
+        messages.success(request, _("Note deleted."))
+    return redirect("notes:notes")

@@ -1,0 +1,177 @@
+"""Requests for pages and robots.txt; follows redirects itself, because their status codes matter.
+
+PageTrouble
+|-- Wall          a login or check page in the place of the page; the page may be there
+|-- Soft404       an error page with status 200; the page may be there
+|-- Unselected    the selectors of a rule match nothing; the page or the rule must change
+`-- Unreadable    no markup and no text; nothing is known about the page
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from urllib.parse import urljoin, urlsplit
+
+from django.utils.translation import gettext_noop
+
+from watchbook.base import sandbox
+from watchbook.base.store.folder import scratch
+from watchbook.base.web import client
+from watchbook.base.web.address import check_url
+from watchbook.base.web.body import declared_charset
+from watchbook.base.web.errors import BadAnswer, TooManyRedirects, WebError
+from watchbook.base.web.response import REDIRECTS, Answer, Validators, error_for
+from watchbook.systems.pages import options
+from watchbook.systems.pages.parse import PageRecord, Selectors
+from watchbook.systems.pages.parse.robots import Robots, parse_robots
+
+READ_TASK = "watchbook.systems.pages.parse.text:read_task"
+CPU_SECONDS, MEMORY_MB = 10.0, 512.0
+HOPS = 5
+ROBOTS_BYTES = 512 * 1024
+DEADLINE_SECONDS, WAIT_SECONDS = 30.0, 60.0
+MISSING = (404, 410)
+PERMANENT = (301, 308)
+NO_SELECTORS = Selectors()
+ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.5"
+HTML = ("", "text/html", "application/xhtml+xml", "application/xml", "text/xml")
+_LOGIN_PATH = re.compile(r"/(?:log-?in|sign-?in|auth|sso|anmelden|account/login|passport)(?:[/.?]|\Z)", re.IGNORECASE)
+
+
+class PageTrouble(WebError):
+    code = "page_trouble"
+
+
+class Wall(PageTrouble):
+    code = "wall"
+    message = gettext_noop("The site shows a login or check page instead of the page.")
+
+
+class Soft404(PageTrouble):
+    code = "soft_404"
+    message = gettext_noop("The site shows an error page with status 200.")
+
+
+class Unreadable(PageTrouble):
+    code = "unreadable"
+    message = gettext_noop("The page has no readable content.")
+
+
+class Unselected(PageTrouble):
+    code = "unselected"
+    message = gettext_noop("The selectors of your rules match nothing on this page.")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The answer for one address. `hops` are redirects with their status; `record` is None for 304."""
+
+    status: int
+    final_url: str
+    hops: tuple[tuple[str, int], ...] = ()
+    record: PageRecord | None = None
+    validators: Validators = field(default_factory=Validators)
+    is_not_modified: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        return self.status in MISSING
+
+    @property
+    def is_permanent(self) -> bool:
+        """Whether every redirect on the way says that it is for ever."""
+        return bool(self.hops) and all(status in PERMANENT for _url, status in self.hops)
+
+
+def fetch_page(
+    url: str,
+    *,
+    validators: Validators | None = None,
+    spacing_seconds: float | None = None,
+    selectors: Selectors = NO_SELECTORS,
+) -> Fetched:
+    """Read a page. 404 and 410 are answers; every other failure raises a WebError."""
+    address = check_url(url).url
+    hops: list[tuple[str, int]] = []
+    for _hop in range(HOPS + 1):
+        answer = client.get(
+            address,
+            accept=ACCEPT,
+            validators=validators,
+            max_bytes=options.PAGE_MEGABYTES.value * 1024 * 1024,
+            deadline_seconds=DEADLINE_SECONDS,
+            follow=0,
+            raise_for_status=False,
+            spacing_seconds=spacing_seconds,
+            wait_seconds=WAIT_SECONDS,
+        )
+        if answer.status not in REDIRECTS:
+            return _read(answer, tuple(hops), selectors)
+        hops.append((address, answer.status))
+        following = _location(answer)
+        if following in [past for past, _status in hops]:
+            raise TooManyRedirects("a loop")
+        address = following
+    raise TooManyRedirects(f"{HOPS} redirects")
+
+
+def _location(answer: Answer) -> str:
+    named = answer.headers.all("location")
+    if len(named) != 1:
+        raise BadAnswer("a redirect without one Location", code="bad_redirect")
+    return check_url(urljoin(answer.url, named[0].strip())).url
+
+
+def _read(answer: Answer, hops: tuple[tuple[str, int], ...], selectors: Selectors) -> Fetched:
+    if answer.is_not_modified:
+        return Fetched(200, answer.url, hops, None, is_not_modified=True)
+    if hops and _LOGIN_PATH.search(urlsplit(answer.url).path) and not _LOGIN_PATH.search(urlsplit(hops[0][0]).path):
+        raise Wall("redirected to a login page")
+    if answer.status in MISSING:
+        return Fetched(answer.status, answer.url, hops, PageRecord({}, "", 0))
+    if answer.status >= 300:
+        raise error_for(answer)
+    return Fetched(answer.status, answer.url, hops, _record(answer, selectors), answer.validators)
+
+
+def _record(answer: Answer, selectors: Selectors) -> PageRecord:
+    """What the page says. Documents of another type are kept by their digest."""
+    kind = answer.content_type
+    if kind not in HTML and kind != "text/plain":
+        return PageRecord({"type": kind[:100], "digest": answer.sha256}, "", answer.size)
+    charset = declared_charset(answer.headers.get("content-type", "")) or ""
+    with scratch("page") as folder:
+        body = folder / "body"
+        body.write_bytes(answer.body)
+        argument = {"charset": charset, "is_plain": kind == "text/plain", **asdict(selectors)}
+        told = sandbox.call(READ_TASK, argument, input_path=body, cpu_seconds=CPU_SECONDS, memory_mb=MEMORY_MB)
+    record = PageRecord.of(told)
+    if "wall" in record.signs:
+        raise Wall
+    if "soft_404" in record.signs:
+        raise Soft404
+    if "unselected" in record.signs:
+        raise Unselected
+    if "unreadable" in record.signs or record.is_empty:
+        raise Unreadable
+    return record
+
+
+def fetch_robots(address: str) -> str:
+    """The robots.txt of a site; empty when the site has none. Failures of the site raise a WebError."""
+    parts = urlsplit(address)
+    answer = client.get(
+        f"{parts.scheme}://{parts.netloc}/robots.txt",
+        max_bytes=ROBOTS_BYTES,
+        deadline_seconds=20,
+        raise_for_status=False,
+        wait_seconds=WAIT_SECONDS,
+    )
+    if answer.status >= 500 or answer.status == 429:
+        raise error_for(answer)
+    return answer.text if answer.status == 200 and "html" not in answer.content_type else ""
+
+
+def robots_of(text: str) -> Robots:
+    return parse_robots(text)

@@ -1,0 +1,102 @@
+"""Jobs of the pages system. Here: queueing due websites, and deleting old versions and deleted websites."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.db.models import Min
+
+from watchbook.core.erase import erase
+from watchbook.core.jobs import queue
+from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.models import JobRun
+from watchbook.systems.pages import options
+from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageVersion, Site
+from watchbook.systems.pages.store.lists import batched, lists_of, url_rules
+from watchbook.systems.pages.store.pages import KIND
+
+READ_JOB = "pages.read"
+# A website without a due page looks into its list this often; that costs no request.
+LIST_EVERY = timedelta(minutes=5)
+BATCH = 500
+
+
+def run_for(site: Site, *, user_id: object = None) -> JobRun:
+    """A run that reads due pages of a website; one at a time for each host."""
+    key = f"{READ_JOB}:{site.pk}@{site.next_at:%Y-%m-%dT%H:%M:%S}"
+    exclusive = f"pages:{host_of(site)}"[:200]
+    return queue.new_run(READ_JOB, {"site_id": site.pk}, key=key, exclusive=exclusive, requested_by_id=user_id)
+
+
+def host_of(site: Site) -> str:
+    return urlsplit(site.address).netloc[:200]
+
+
+def anything_due(now: datetime) -> bool:
+    return Site.objects.due(now).exists()
+
+
+def enqueue_due(ctx: JobContext) -> Outcome:
+    """Queue a run for every website that has due pages or a changed list."""
+    runs = []
+    for site in Site.objects.due(ctx.now).select_related("user").order_by("next_at")[:BATCH]:
+        if is_waiting(site, ctx.now):
+            runs.append(run_for(site))
+        else:
+            plan_next(site, ctx)
+    made = queue.enqueue_many(runs) if runs else []
+    return Outcome("done", {"enqueued": len(made)}) if made else NOTHING_TO_DO
+
+
+def is_waiting(site: Site, now: datetime) -> bool:
+    """Whether a website has a due page, other rules than before, or a list that changed."""
+    if url_rules(site).digest != site.url_rules:
+        return True
+    if Page.objects.filter(site=site).due(now).exists():
+        return True
+    found = lists_of(site)
+    return found is not None and found.version != site.list_version
+
+
+def plan_next(site: Site, ctx: JobContext) -> None:
+    """Set when to look at a website again: at its next due page, or at its list."""
+    next_page = Page.objects.filter(site=site).aggregate(at=Min("next_at"))["at"]
+    moments = [moment for moment in (next_page, ctx.now + LIST_EVERY if site.list_name else None) if moment]
+    site.next_at = max(min(moments, default=ctx.now + timedelta(days=1)), ctx.now + timedelta(seconds=30))
+    with ctx.writing():
+        Site.objects.filter(pk=site.pk).update(next_at=site.next_at)
+
+
+def delete_old(ctx: JobContext) -> Outcome:
+    """Delete versions older than the retention option, and websites that were deleted."""
+    removed = {"versions": _delete_versions(ctx), "sites": 0}
+    for site in Site.objects.exclude(deleted_at=None):
+        _delete_pages(ctx, site)
+        with ctx.writing():
+            site.delete()
+        removed["sites"] += 1
+    return Outcome("done", removed) if any(removed.values()) else NOTHING_TO_DO
+
+
+def _delete_versions(ctx: JobContext) -> int:
+    """Delete whole chains only: a later text is made of the earlier ones since the last whole text."""
+    before, removed = ctx.now - timedelta(days=options.KEEP_VERSIONS_DAYS.value), 0
+    old = PageVersion.objects.filter(read_at__lt=before, number__gt=WHOLE_EVERY, is_whole=True)
+    for page_id, number in old.order_by("pk").values_list("page_id", "number").iterator(BATCH):
+        newest = PageVersion.objects.filter(page=page_id).order_by("-number").values_list("number", flat=True).first()
+        if newest is None or newest - number < WHOLE_EVERY:
+            continue
+        with ctx.writing():
+            removed += PageVersion.objects.filter(page=page_id, number__lt=number).delete()[0]
+    return removed
+
+
+def _delete_pages(ctx: JobContext, site: Site) -> None:
+    pks = list(Page.objects.filter(site=site).values_list("pk", flat=True))
+    for batch in batched(pks, BATCH):
+        with ctx.writing():
+            erase(KIND, [str(pk) for pk in batch])
+            PageEvent.objects.filter(page__in=batch).delete()
+            PageVersion.objects.filter(page__in=batch).delete()
+            Page.objects.filter(pk__in=batch).delete()

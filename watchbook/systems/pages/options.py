@@ -1,0 +1,33 @@
+"""What an operator can set about reading pages."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from watchbook.base.env import Option, integer
+
+DAILY_REQUESTS = Option(
+    "PAGES_DAILY_REQUESTS", integer, default=1000, minimum=1, maximum=1_000_000,
+    help="Requests per day that a new website may use for its pages.",
+)  # fmt: skip
+MOST_REQUESTS = Option(
+    "PAGES_MAX_DAILY_REQUESTS", integer, default=8640, minimum=1, maximum=1_000_000,
+    group="limits", title=_("Page requests per website and day"),
+    help="The largest request budget that a user can choose for a website.",
+)  # fmt: skip
+MOST_URLS = Option(
+    "PAGES_MAX_URLS", integer, default=1_000_000, minimum=1, maximum=10_000_000,
+    help="Pages per website. Further URLs are counted and not read.",
+)  # fmt: skip
+PAGE_MEGABYTES = Option(
+    "PAGES_PAGE_MEGABYTES", integer, default=5, minimum=1, maximum=100,
+    help="Size limit of a page. Larger pages are not read.",
+)  # fmt: skip
+KEEP_VERSIONS_DAYS = Option(
+    "PAGES_KEEP_VERSIONS_DAYS", integer, default=730, minimum=1, group="retention", title=_("Page versions, days"),
+    help="Days to keep earlier versions of pages. The newest ten versions of each page stay."
+)  # fmt: skip
+SITES_PER_USER = Option(
+    "PAGES_SITES_PER_USER", integer, default=200, minimum=1, group="limits", title=_("Websites per user"),
+    help="Limit of websites per user whose pages are read."
+)  # fmt: skip

@@ -1,0 +1,47 @@
+"""What a page says: bytes in, a frozen record out. Hostile bytes are read in a child with limits (`task`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+# Fields that make a version when they differ, in the order in which pages show them.
+FIELDS = (
+    "status", "final_url", "title", "description", "h1", "canonical", "robots", "language", "hreflang", "price",
+    "currency", "availability", "published", "modified", "author", "type", "digest",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Selectors:
+    """CSS selectors: the parts of a page whose text is compared, and those that are not."""
+
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Names the selectors in few characters; empty without any."""
+        said = "\n".join([*self.only, "\t", *self.ignore])
+        return sha256(said.encode()).hexdigest()[:16] if self.only or self.ignore else ""
+
+
+@dataclass(frozen=True)
+class PageRecord:
+    """A page as it was read. `fields` has those of FIELDS that the page states; `text` is its main text."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    size: int = 0
+    # Signs that the page is not what was asked for: "soft_404", "wall", "unselected", "unreadable"
+    signs: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text and not self.fields.get("title") and not self.fields.get("h1")
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> PageRecord:
+        """The record that the child returned."""
+        return cls(dict(told["fields"]), told["text"], told["size"], tuple(told["signs"]))

@@ -1,0 +1,30 @@
+"""Rows of the pages system for the walks over all addresses, API responses and pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from standins.sitemap_site import SitemapSite
+from watchbook.core.accounts.models import User
+from watchbook.systems.pages import actions
+from watchbook.systems.pages.tests.conftest import Desk, trust
+
+
+def furnish(owner: User) -> dict[str, list[str]]:
+    """Read a page twice with a change between, and return ids by the name that paths give them."""
+    with SitemapSite() as site, pytest.MonkeyPatch.context() as patch:
+        trust(patch, site.netloc)
+        desk = Desk(owner, site)
+        page = desk.watch("/piers/4", title="Pier 4", paragraphs=["The lift is out of service."], price="3.90")
+        desk.read()
+        site.write("/piers/4", paragraphs=["The lift works again."], price="4.20")
+        desk.read()
+    rule = actions.add_rule(page.site, condition="price < 50")
+    return {
+        "pages rule_id": [str(rule.pk)],
+        "pages site_id": [str(page.site_id)],
+        "pages page_id": [str(page.pk)],
+        "pages number": ["1", "2"],
+        "pages old": ["1"],
+        "pages new": ["2"],
+    }

@@ -1,0 +1,146 @@
+"""Pages, API, exports, clip, Add source and commands of the pages system, from outside."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from watchbook.base import clock
+from watchbook.base.testing.people import client_of
+from watchbook.core.accounts.models import User
+from watchbook.core.sources import recognise
+from watchbook.core.stream.clip import find_clip
+from watchbook.systems.pages.filters import PAGE_COLUMNS
+from watchbook.systems.pages.models import Page, Site
+from watchbook.systems.pages.tests.conftest import Desk
+from watchbook.systems.pages.tests.simulation import simulate
+from watchbook.systems.pages.tests.test_lists import publish
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def changed(desk: Desk) -> Page:
+    """A page with two versions."""
+    page = desk.watch(
+        "/fares", title="Fares", paragraphs=["Day tickets cost 3.90 EUR.", "Ask at pier 2."], price="3.90"
+    )
+    desk.read()
+    desk.site.write("/fares", paragraphs=["Day tickets cost 4.20 EUR.", "Ask here."], price="4.20")
+    desk.read()
+    page.refresh_from_db()
+    return page
+
+
+@pytest.mark.parametrize("view", ["side", "inline"])
+def test_page_shows_words_and_fields_that_changed(changed: Page, alice: User, view: str) -> None:
+    html = client_of(alice).get(f"/pages/{changed.pk}/?view={view}").text
+    assert "<del>3.90</del>" in html
+    assert "<ins>4.20</ins>" in html
+    assert "Page called" not in html.split('id="noise"')[0]
+
+
+def test_page_shows_an_earlier_text_and_the_noise_when_asked(changed: Page, alice: User) -> None:
+    html = client_of(alice).get(f"/pages/{changed.pk}/?to=1").text
+    assert "Day tickets cost 3.90 EUR." in html
+    assert "Page called" in client_of(alice).get(f"/pages/{changed.pk}/?view=text&noise=show").text
+
+
+def test_other_users_see_no_website_page_version_or_clip(changed: Page, bob: User) -> None:
+    browser = client_of(bob)
+    paths = (f"/pages/{changed.pk}/", f"/pages/sites/{changed.site_id}/", f"/pages/sites/{changed.site_id}/pages.csv")
+    assert [browser.get(path).status_code for path in paths] == [404, 404, 404]
+    own = f"/api/v1/pages/{changed.pk}"
+    assert [browser.get(path).status_code for path in (own, f"{own}/versions", f"{own}/diff/1/2")] == [404, 404, 404]
+    assert browser.get("/api/v1/pages/sites").json()["items"] == []
+    assert find_clip("web_page", str(changed.pk), bob) is None
+
+
+def test_api_returns_versions_texts_and_differences(changed: Page, alice: User) -> None:
+    browser, own = client_of(alice), f"/api/v1/pages/{changed.pk}"
+    assert [one["number"] for one in browser.get(f"{own}/versions").json()["items"]] == [2, 1]
+    assert "3.90 EUR" in browser.get(f"{own}/versions/1").json()["text"]
+    difference = browser.get(f"{own}/diff/1/2").json()
+    assert difference["changed_fields"] == ["price"]
+    pieces = [piece for paragraph in difference["paragraphs"] for piece in paragraph]
+    assert {"kind": "ins", "text": "4.20"} in pieces
+
+
+def test_export_has_what_the_filters_show(desk: Desk, alice: User) -> None:
+    publish(desk, "/news/a", "/news/b", "/piers/1")
+    site = desk.website()
+    desk.cycle()
+    path = f"/pages/sites/{site.pk}/pages"
+    rows = list(
+        csv.reader(io.StringIO(client_of(alice).get(f"{path}.csv?section=/news/").getvalue().decode("utf-8-sig")))
+    )
+    assert tuple(rows[0]) == PAGE_COLUMNS
+    assert len(rows) == 3
+    lines = client_of(alice).get(f"{path}.jsonl").getvalue().decode().splitlines()
+    assert [json.loads(line)["status"] for line in lines] == [200, 200, 200]
+    assert client_of(alice).get(f"{path}.xlsx").getvalue().startswith(b"PK")
+    assert client_of(alice).get(f"{path}.exe").status_code == 404
+    assert client_of(alice).get(f"/api/v1/pages/sites/{site.pk}/pages?state=nonsense").status_code == 422
+
+
+def test_page_of_a_website_needs_no_more_queries_for_more_pages(desk: Desk, alice: User) -> None:
+    publish(desk, "/a", "/b")
+    site = desk.website()
+    desk.cycle()
+    browser, counts = client_of(alice), []
+    for round_ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            assert browser.get(f"/pages/sites/{site.pk}/").status_code == 200
+        counts.append(len(queries))
+        publish(desk, *(f"/more/{round_}/{number}" for number in range(20)))
+        desk.cycle()
+    assert counts[0] == counts[1] <= 19
+
+
+def test_pasted_page_is_previewed_and_added_once(desk: Desk, alice: User) -> None:
+    desk.site.write("/fares", title="Fares", paragraphs=["Day tickets cost 3.90 EUR."])
+    recognised = recognise.recognise(desk.site.address("/fares"), "pages")
+    found = recognised.found
+    assert found is not None
+    assert found.kind == "page"
+    offer = recognise.make_offer(alice, found)
+    assert "Day tickets cost 3.90 EUR." in [item.title for item in offer.items]
+    recognise.add(alice, recognise.read_proof(alice, recognise.sign(alice, found, offer)))
+    assert Page.objects.get().url == desk.site.address("/fares")
+    assert recognise.make_offer(alice, found).code == "exists"
+
+
+def test_clip_is_the_newest_text(changed: Page, alice: User) -> None:
+    clip = find_clip("web_page", str(changed.pk), alice)
+    assert clip is not None
+    assert "4.20 EUR" in clip.text
+    assert clip.version == "2"
+
+
+def test_forms_add_change_pause_and_delete_a_website(desk: Desk, alice: User) -> None:
+    publish(desk, "/a")
+    site = desk.website("new")
+    browser = client_of(alice)
+    edited = {"name": "Harbour", "mode": "all", "daily_requests": "50", "masks_noise": "on"}
+    assert browser.post(f"/pages/sites/{site.pk}/edit/", edited).status_code == 302
+    site.refresh_from_db()
+    assert (site.name, site.mode, site.daily_requests, site.notifies_changed) == ("Harbour", "all", 50, False)
+    assert browser.post(f"/pages/sites/{site.pk}/edit/", {**edited, "daily_requests": "99999999"}).status_code == 422
+    browser.post(f"/pages/sites/{site.pk}/pause/")
+    assert Site.objects.get(pk=site.pk).is_paused
+    browser.post(f"/pages/sites/{site.pk}/delete/")
+    assert not Site.objects.of(alice).exists()
+    with clock.set_to(desk.now):
+        assert browser.get("/pages/").status_code == 200
+
+
+def test_adaptive_order_keeps_more_copies_fresh_at_equal_requests() -> None:
+    found = {order: simulate(order, count=120, daily=24, days=30) for order in ("round_robin", "lastmod", "adaptive")}
+    assert found["adaptive"].looks <= found["round_robin"].looks
+    assert found["adaptive"].fresh_share > max(found["round_robin"].fresh_share, found["lastmod"].fresh_share)
+    assert found["adaptive"].hours_late < found["round_robin"].hours_late

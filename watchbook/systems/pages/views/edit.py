@@ -1,0 +1,120 @@
+"""Pages that add, change and delete websites and single addresses, and their actions."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from watchbook.base.invalid import InvalidInput
+from watchbook.core import url_lists
+from watchbook.core.accounts.access import person_of
+from watchbook.systems.pages import actions
+from watchbook.systems.pages.forms import PageForm, SiteForm
+from watchbook.systems.pages.models import Site
+from watchbook.systems.pages.views import header_context, own_page, own_site
+
+
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Choose a list whose pages are read, or a single address."""
+    user = person_of(request)
+    taken = set(Site.objects.of(user).values_list("list_name", flat=True))
+    lists = [one for one in url_lists.lists_of(user) if one.name not in taken]
+    form = SiteForm(request.POST if request.method == "POST" else None, user=user, lists=lists)
+    if request.method == "GET":
+        form.initial["list_name"] = request.GET.get("list", "")[:200]
+    elif form.is_valid():
+        try:
+            made = actions.add_site(user, form.cleaned_data["list_name"], form.values())
+            actions.set_channels(made, form.channel_ids)
+            return redirect("pages:site", made.pk)
+        except InvalidInput as error:
+            error.add_to(form)
+    context = {"form": form, "lists": lists, "page_form": PageForm()}
+    return render(request, "pages/add.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def add_page(request: HttpRequest) -> HttpResponse:
+    """Watch a single address."""
+    form = PageForm(request.POST)
+    if form.is_valid():
+        try:
+            made = actions.add_page(person_of(request), **form.cleaned_data)
+            return redirect("pages:page", made.pk)
+        except InvalidInput as error:
+            error.add_to(form)
+    user = person_of(request)
+    context = {"form": SiteForm(user=user), "lists": [], "page_form": form}
+    return render(request, "pages/add.html", context, status=422)
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, site_id: int) -> HttpResponse:
+    site = own_site(request, site_id)
+    form = SiteForm(request.POST if request.method == "POST" else None, user=person_of(request), site=site)
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.change_site(site, form.values())
+            actions.set_lists(site, form.cleaned_data["more_lists"])
+            actions.set_channels(site, form.channel_ids)
+            messages.success(request, _("Saved."))
+            return redirect("pages:site", site.pk)
+        except InvalidInput as error:
+            error.add_to(form)
+    context = {**header_context(site), "form": form}
+    return render(request, "pages/edit.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def step(request: HttpRequest, site_id: int, name: str) -> HttpResponse:
+    """Check, pause or resume a website."""
+    site = own_site(request, site_id)
+    try:
+        if name == "check":
+            actions.check_now(site, user=person_of(request))
+            messages.success(request, _("Queued. Due pages are read next."))
+        else:
+            {"pause": actions.pause, "resume": actions.resume}[name](site)
+    except InvalidInput as error:
+        messages.error(request, error.message)
+    return redirect("pages:site", site.pk)
+
+
+@require_POST
+def page_step(request: HttpRequest, page_id: int, name: str) -> HttpResponse:
+    """Read one page now, or forget its learned noise."""
+    page = own_page(request, page_id)
+    try:
+        if name == "check_page":
+            actions.check_page(page, user=person_of(request))
+            messages.success(request, _("Queued. This page is read next."))
+        else:
+            actions.forget_noise(page)
+            messages.success(request, _("Reset. The next two requests learn the noise again."))
+    except InvalidInput as error:
+        messages.error(request, error.message)
+    return redirect("pages:page", page.pk)
+
+
+@require_POST
+def delete(request: HttpRequest, site_id: int) -> HttpResponse:
+    site = own_site(request, site_id)
+    actions.delete_site(site, person_of(request))
+    messages.success(request, _("%(name)s was deleted.") % {"name": site.name})
+    return redirect("pages:sites")
+
+
+@require_POST
+def delete_page(request: HttpRequest, page_id: int) -> HttpResponse:
+    """Stop watching a single address; a page of a list stays as long as the list names it."""
+    page = own_page(request, page_id)
+    if page.interval_minutes is None:
+        messages.error(request, _("This page belongs to a list. Change the list, or which pages are read."))
+        return redirect("pages:page", page.pk)
+    actions.delete_page(page)
+    messages.success(request, _("%(name)s was deleted.") % {"name": page.path})
+    return redirect("pages:site", page.site_id)

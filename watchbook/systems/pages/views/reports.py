@@ -1,0 +1,130 @@
+"""Pages that answer questions: changes, sections, websites compared, the life of one URL. Each can be exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.views.decorators.http import require_GET
+
+from watchbook.base import clock
+from watchbook.core.accounts.access import person_of
+from watchbook.core.accounts.exports import export, export_table
+from watchbook.kit.lists.exports import FORMATS, Column, Table
+from watchbook.kit.lists.shown import FORMAT_TITLES
+from watchbook.systems.pages import reports
+from watchbook.systems.pages.filters import CHANGES, events_of, with_values
+from watchbook.systems.pages.models import Site
+from watchbook.systems.pages.views import (
+    field_names,
+    header_context,
+    own_page,
+    own_site,
+    page_badge,
+)
+
+COUNT_TITLES = {
+    "new": gettext_lazy("New pages"),
+    "changed": gettext_lazy("Changed pages"),
+    "moved": pgettext_lazy("fate", "Moved"),
+    "gone": pgettext_lazy("fate", "Gone"),
+    "delisted": pgettext_lazy("fate", "No longer listed"),
+}
+MOMENT_TITLES = {
+    "listed": gettext_lazy("First seen"),
+    "left": gettext_lazy("Left the list"),
+    "version": gettext_lazy("Version"),
+}
+
+
+@require_GET
+def changes(request: HttpRequest, site_id: int | None = None) -> HttpResponseBase:
+    """Every change of the pages of one website, or of all, newest first."""
+    site = own_site(request, site_id) if site_id is not None else None
+    sites = Site.objects.of(person_of(request))
+    listing = CHANGES.show(events_of(sites.filter(pk=site.pk) if site else sites), request.GET)
+    if file := export(request, listing):
+        return file
+    rows = [
+        (change, change.pair("title"), change.pair("price"), field_names(change.names))
+        for change in with_values(listing.page.items)
+    ]
+    context = {"listing": listing, "page": listing.page, "rows": rows, "month": clock.now().strftime("%Y-%m-01")}
+    context |= header_context(site, "changes") if site else {"now": clock.now()}
+    return render(request, "pages/changes.html" if site else "pages/all_changes.html", context)
+
+
+@require_GET
+def sections(request: HttpRequest, site_id: int) -> HttpResponseBase:
+    """Sections of a website by path, with counts and trend."""
+    site, now = own_site(request, site_id), clock.now()
+    rows, more = reports.sections(site, now)
+    names = ("section", "pages", "read", "new", "changed", "removed")
+    if file := _file(request, f"{site.name} sections", names, rows):
+        return file
+    context = {**header_context(site, "sections"), "rows": rows, "more": more, "formats": FORMAT_TITLES.items()}
+    return render(request, "pages/sections.html", context)
+
+
+@require_GET
+def compare(request: HttpRequest) -> HttpResponseBase:
+    """Pages per week of all websites beside each other."""
+    counted = request.GET.get("count", "new")
+    counted = counted if counted in reports.COUNTED else "new"
+    weeks, rows = reports.weekly(Site.objects.of(person_of(request)), counted, clock.now())
+    if (form := _form(request)) is not None:
+        columns = [Column("site", lambda row: row.site.name)]
+        columns += [Column(week.isoformat(), _nth(place)) for place, week in enumerate(weeks)]
+        table = Table(f"{counted} pages per week", [*columns, Column("total")], rows)
+        return export_table(request, table, form)
+    context = {
+        "rows": rows,
+        "weeks": weeks,
+        "counted": counted,
+        "titles": COUNT_TITLES.items(),
+        "title": COUNT_TITLES[counted],
+        "formats": FORMAT_TITLES.items(),
+        "now": clock.now(),
+    }
+    return render(request, "pages/compare.html", context)
+
+
+def _nth(place: int) -> Any:
+    return lambda row: row.weeks[place]
+
+
+@require_GET
+def timeline(request: HttpRequest, page_id: int) -> HttpResponseBase:
+    """Everything that is known about one URL."""
+    page = own_page(request, page_id)
+    moments = reports.timeline(page)
+    names = ("at", "kind", "version", "fields", "words_added", "words_removed", "more")
+    if file := _file(request, f"{page.path} timeline", names, moments):
+        return file
+    titles = {name: str(title) for name, title in (MOMENT_TITLES | COUNT_TITLES).items()} | {"rule": _("Rule")}
+    rows = [(moment, titles.get(moment.kind, moment.kind)) for moment in moments]
+    context = {
+        **header_context(page.site),
+        "page": page,
+        "badge": page_badge(page),
+        "rows": rows,
+        "formats": FORMAT_TITLES.items(),
+    }
+    return render(request, "pages/timeline.html", context)
+
+
+def _form(request: HttpRequest) -> str | None:
+    form = request.GET.get("format", "")
+    return form if form in FORMATS else None
+
+
+def _file(request: HttpRequest, name: str, columns: Sequence[str], rows: Iterable[Any]) -> HttpResponseBase | None:
+    form = _form(request)
+    made = [Column(column, attrgetter(column)) for column in columns]
+    return export_table(request, Table(name, made, rows), form) if form else None

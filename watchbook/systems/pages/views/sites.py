@@ -1,0 +1,172 @@
+"""The list of websites, the pages of one website, its noise, and the export of its pages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from operator import itemgetter
+from typing import Any
+from urllib.parse import urljoin
+
+from django.db.models import Count, Q, Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+from django.views.decorators.http import require_GET
+
+from watchbook.base import clock
+from watchbook.core import url_lists
+from watchbook.core.accounts.access import person_of
+from watchbook.core.accounts.exports import export_table
+from watchbook.core.health import Health
+from watchbook.kit import formatting
+from watchbook.kit.badges import Badge
+from watchbook.kit.charts import Chart, bars
+from watchbook.kit.charts.svg import Series
+from watchbook.kit.lists.exports import FORMATS, Column, Table
+from watchbook.kit.paging import keyset
+from watchbook.systems.pages.filters import PAGE_COLUMNS, Filters, completeness, export_pages, sections
+from watchbook.systems.pages.health import site_health
+from watchbook.systems.pages.models import Page, Site, SiteDay, url_digest
+from watchbook.systems.pages.parse.noise import Mask
+from watchbook.systems.pages.views import field_names, header_context, own_site, page_badge
+
+PER_PAGE = 50
+DAYS = 30
+MASKS_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class SiteRow:
+    site: Site
+    health: Health
+    known: int
+    read: int
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A page in the list; `note` says what its last change was."""
+
+    page: Page
+    badge: Badge
+    note: str
+
+
+@require_GET
+def sites(request: HttpRequest) -> HttpResponse:
+    user, now = person_of(request), clock.now()
+    counted = Site.objects.of(user).annotate(
+        known=Count("pages", filter=Q(pages__is_listed=True)),
+        read=Count("pages", filter=Q(pages__is_listed=True, pages__last_read_at__isnull=False)),
+    )
+    page = keyset(counted.defer("boilerplate", "robots"), request.GET, by="created_at", size=PER_PAGE)
+    rows = [
+        SiteRow(site, site_health(site, now), site.known, site.read)  # type: ignore[attr-defined]
+        for site in page
+    ]
+    has_lists = bool(url_lists.lists_of(user)) if not rows else True
+    return render(request, "pages/sites.html", {"rows": rows, "page": page, "has_lists": has_lists, "now": now})
+
+
+@require_GET
+def site(request: HttpRequest, site_id: int) -> HttpResponse:
+    found, now = own_site(request, site_id), clock.now()
+    filters = Filters.read(request.GET)
+    rows = filters.apply(Page.objects.filter(site=found), now)
+    page = keyset(rows, request.GET, by="changed_at", size=PER_PAGE)
+    counts = completeness(found, now)
+    robots = url_digest(urljoin(found.address, "/robots.txt"))
+    context = {
+        **header_context(found),
+        "filters": filters,
+        "page": page,
+        "rows": [PageRow(one, page_badge(one), note_of(one)) for one in page],
+        "matching": rows.count(),
+        "total": sum(counts[name] for name in ("known", "moved", "gone", "delisted", "asking")),
+        "counts": counts,
+        "sections": sections(found),
+        "sums": _sums(found),
+        "robots_page": Page.objects.filter(site=found, url_digest=robots).first(),
+        "chart": _chart(found),
+        "states": _states(counts),
+        "periods": [("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")), ("", _("Any time"))],
+        "query": {name: value for name, value in asdict(filters).items() if value},
+    }
+    return render(request, "pages/site.html", context)
+
+
+def _states(counts: dict[str, Any]) -> list[tuple[str, str, int]]:
+    named = (
+        ("ok", _("200 OK")), ("redirect", pgettext("web page", "Redirect")),
+        ("missing", pgettext("web page", "Not found")), ("failed", _("Error now")),
+        ("blocked", pgettext("web page", "Blocked")), ("never", _("Never read")), ("due", _("Due now")),
+        ("excluded", _("Not read by rule")),
+        ("noindex", "noindex"), ("moved", pgettext("fate", "Moved")), ("gone", pgettext("fate", "Gone")),
+        ("delisted", pgettext("fate", "No longer listed")), ("asking", pgettext("fate", "Not known yet")),
+    )  # fmt: skip
+    return [(name, title, counts["never_read" if name == "never" else name]) for name, title in named]
+
+
+def note_of(page: Page) -> str:
+    """What the last change of a page was, in a few words."""
+    if page.moved_to:
+        return _("to %(url)s") % {"url": page.moved_to}
+    if page.error:
+        return _("%(error)s Not marked as gone.") % {"error": _(page.error)}
+    if page.fate:
+        return ""
+    if page.version_count == 1:
+        return _("first version")
+    return field_names(page.changed_fields)
+
+
+def _sums(found: Site) -> dict[str, int]:
+    since = formatting.today() - timedelta(days=DAYS)
+    names = ("new", "changed", "moved", "gone", "delisted", "requests", "looks")
+    sums = SiteDay.objects.filter(site=found, day__gt=since).aggregate(**{name: Sum(name) for name in names})
+    return {name: value or 0 for name, value in sums.items()}
+
+
+def _chart(found: Site) -> Chart | None:
+    """New, changed and removed pages per day; days without any look are not measured."""
+    today = formatting.today()
+    days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    rows = {row.day: row for row in SiteDay.objects.filter(site=found, day__gte=days[0])}
+    if not rows:
+        return None
+    taken = [day for day in days if day >= min(rows)]
+    series = [
+        Series(pgettext("chart", "new"), [rows[day].new if day in rows else None for day in taken], "c-add"),
+        Series(
+            pgettext("chart", "changed"), [rows[day].changed if day in rows else None for day in taken], "sys-pages"
+        ),
+        Series(
+            pgettext("chart", "removed"),
+            [rows[day].gone + rows[day].moved + rows[day].delisted if day in rows else None for day in taken],
+            "c-del",
+        ),
+    ]
+    return bars(taken, series, label=_("New, changed and removed pages per day"))
+
+
+@require_GET
+def noise(request: HttpRequest, site_id: int) -> HttpResponse:
+    """What is left out when pages of this website are compared."""
+    found = own_site(request, site_id)
+    masked = Page.objects.filter(site=found).exclude(mask={}).order_by("-last_read_at")[:MASKS_SHOWN]
+    rows = [(page, mask) for page in masked if (mask := Mask.of(page.mask))]
+    return render(request, "pages/noise.html", {**header_context(found, "noise"), "rows": rows})
+
+
+@require_GET
+def export(request: HttpRequest, site_id: int, form: str) -> HttpResponseBase:
+    """The filtered pages as CSV, JSON Lines or Excel; what is shown is what is exported."""
+    found = own_site(request, site_id)
+    rows = Filters.read(request.GET).apply(Page.objects.filter(site=found), clock.now())
+    if form not in FORMATS:
+        raise Http404
+    columns = [Column(name, itemgetter(place)) for place, name in enumerate(PAGE_COLUMNS)]
+    return export_table(request, Table(f"{found.name} pages", columns, export_pages(rows)), form)

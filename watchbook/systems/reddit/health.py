@@ -1,0 +1,213 @@
+"""Health of the Reddit system, from stored rows only. Home card, pages, alerts and API use this function."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation import ngettext
+
+from watchbook.base import clock
+from watchbook.core import health as states
+from watchbook.core.accounts.models import User
+from watchbook.core.alerts.models import Sentence
+from watchbook.core.health import Health, HealthItem
+from watchbook.systems.reddit import options, records
+from watchbook.systems.reddit.fetch import outage as outages
+from watchbook.systems.reddit.fetch.outage import Outage
+from watchbook.systems.reddit.models import CommunityCache, Outcome
+from watchbook.systems.reddit.models.communities import REFUSALS
+
+LATE_AFTER = timedelta(hours=1)
+ERROR_AFTER = 3
+EMPTY = noop("The last listing was empty although posts were expected.")
+EMPTY_REMEDY = noop("No action is needed. Another crawl confirms it. Stored posts are kept.")
+CHECK_WORKER = noop("Check that a worker is running.")
+GAP_REMEDY = noop("No action is needed. The next full scan closes the gap.")
+NO_LONGER = noop("A community failed and was read again just now.")
+REFUSED_REMEDY = noop("Open the community on Reddit. Watchbook disables it after 3 refusals over 24 hours.")
+# Outcome of an outage: reason and remedy.
+REASONS: dict[str, tuple[str, str]] = {
+    Outcome.AUTH: (
+        noop("Reddit refused the sign-in."),
+        noop("Check REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET, then restart Watchbook."),
+    ),
+    Outcome.WALL: (
+        noop("Reddit blocks requests from this server."),
+        noop("Check REDDIT_USER_AGENT and the IP address of this server."),
+    ),
+    Outcome.THROTTLED: (
+        noop("Reddit returned HTTP 429: too many requests."),
+        noop("No action is needed. Requests continue after the pause."),
+    ),
+    Outcome.UPSTREAM: (
+        noop("Reddit returned HTTP 5xx to the last requests."),
+        noop("No action is needed. Watchbook retries automatically."),
+    ),
+    Outcome.UNREACHABLE: (
+        noop("Watchbook could not connect to Reddit."),
+        noop("Check the network connection of this server."),
+    ),
+    Outcome.GARBAGE: (
+        noop("Reddit returned responses that Watchbook cannot read."),
+        noop("Watchbook retries automatically. If this continues, update Watchbook."),
+    ),
+}
+BLOCKED = (Outcome.AUTH, Outcome.WALL, Outcome.THROTTLED)
+
+
+def reason_of(outcome: str) -> Sentence:
+    return Sentence(REASONS.get(outcome, REASONS[Outcome.GARBAGE])[0])
+
+
+def remedy_of(outcome: str) -> Sentence:
+    return Sentence(REASONS.get(outcome, REASONS[Outcome.GARBAGE])[1])
+
+
+def health(user: User | None = None) -> Health:
+    """Return the health of all communities; it is the same for every user. Two queries."""
+    now = clock.now()
+    return of_rows(rows(now), outages.current(), now)
+
+
+def items(user: User | None = None) -> list[HealthItem]:
+    """Return the health of each community. Two queries."""
+    now, outage = clock.now(), outages.current()
+    return [
+        HealthItem(
+            str(each),
+            _("Community"),
+            community_health(each, outage, now),
+            try_url=f"{records.community_path(each.community_name)}visit/",
+        )
+        for each in CommunityCache.objects.order_by("community_name")
+    ]
+
+
+def community_health(each: CommunityCache, outage: Outage | None, now: datetime) -> Health:
+    """Return the health of one community. An outage of Reddit concerns every active one."""
+    seen: dict[str, Any] = {
+        "last_success_at": each.last_crawled_at,
+        "next_try_at": each.next_due,
+        "url": records.community_path(each.community_name),
+    }
+    if not each.is_active or not options.is_live():
+        state = states.PAUSED if each.last_crawled_at else states.NEVER
+        return Health(
+            state, **{**seen, "next_try_at": None}, remedy=_(each.inactive_reason) if each.inactive_reason else ""
+        )
+    if outage is not None:
+        return _in_outage(outage, seen)
+    if each.failures_in_row:
+        return _failed(each, seen)
+    if each.last_crawled_at is None:
+        return Health(states.NEVER, **seen)
+    if each.last_outcome == Outcome.SUSPICIOUS_EMPTY:
+        return Health(
+            states.UNCONFIRMED, reason=_(EMPTY), remedy=_(EMPTY_REMEDY), last_failure_at=each.updated_at, **seen
+        )
+    if each.next_due < now - LATE_AFTER:
+        return Health(states.LATE, reason=_("The crawl was due and did not run."), remedy=_(CHECK_WORKER), **seen)
+    if each.possible_gap:
+        return Health(states.INCOMPLETE, reason=_("Posts may be missing."), remedy=_(GAP_REMEDY), **seen)
+    return Health(states.HEALTHY, **seen)
+
+
+def _failed(each: CommunityCache, seen: dict[str, Any]) -> Health:
+    """Return the health of a community whose last crawls failed while Reddit itself responds."""
+    cause, remedy, n = _cause(each), remedy_of(each.last_outcome), each.failures_in_row
+    if each.last_outcome in REFUSALS:
+        remedy = Sentence(REFUSED_REMEDY)
+    text = ngettext("The last crawl failed: %(cause)s", "The last %(n)s crawls failed: %(cause)s", n)
+    return Health(
+        states.FAILING if n < ERROR_AFTER else states.ERROR,
+        reason=text % {"n": n, "cause": cause},
+        remedy=str(remedy),
+        last_failure_at=each.updated_at,
+        last_failure=cause,
+        **seen,
+    )
+
+
+def _cause(each: CommunityCache) -> str:
+    if each.last_outcome in REFUSALS:
+        return _("Reddit refuses this community: %(outcome)s.") % {"outcome": each.get_last_outcome_display()}
+    return str(reason_of(each.last_outcome))
+
+
+def rows(now: datetime) -> dict[str, object]:
+    """Return the figures of the communities that health and home card need. One query."""
+    active = Q(is_active=True)
+    return CommunityCache.objects.aggregate(
+        total=Count("pk"),
+        active=Count("pk", filter=active),
+        overdue=Count("pk", filter=active & Q(next_due__lt=now - LATE_AFTER)),
+        gaps=Count("pk", filter=active & Q(possible_gap=True)),
+        unconfirmed=Count("pk", filter=active & Q(last_outcome=Outcome.SUSPICIOUS_EMPTY, failures_in_row=0)),
+        failing=Count("pk", filter=active & Q(failures_in_row__gt=0)),
+        failed_at=Max("updated_at", filter=active & Q(failures_in_row__gt=0)),
+        last_at=Max("last_crawled_at"),
+        next_at=Min("next_due", filter=active),
+    )
+
+
+def of_rows(found: dict[str, object], outage: Outage | None, now: datetime) -> Health:
+    """Return the health for these figures. The most serious state wins."""
+    seen = {"last_success_at": found["last_at"], "next_try_at": found["next_at"], "url": records.HOME}
+    if not options.is_live() or not found["active"]:
+        return Health(states.PAUSED if found["last_at"] else states.NEVER, **{**seen, "next_try_at": None})  # type: ignore[arg-type]
+    if outage is not None:
+        return _in_outage(outage, seen)
+    if found["last_at"] is None and not found["failing"]:
+        return Health(states.NEVER, **seen)  # type: ignore[arg-type]
+    state, reason, remedy, cause = _state(found)
+    failed = {"last_failure_at": found["failed_at"], "last_failure": cause} if cause else {}
+    return Health(state, reason=reason, remedy=remedy, **failed, **seen)  # type: ignore[arg-type]
+
+
+def _in_outage(outage: Outage, seen: dict[str, object]) -> Health:
+    return Health(
+        states.BLOCKED if outage.outcome in BLOCKED else states.ERROR,
+        reason=str(reason_of(outage.outcome)),
+        remedy=str(remedy_of(outage.outcome)),
+        last_failure_at=outage.last_failure_at,
+        last_failure=str(reason_of(outage.outcome)),
+        detail=outage.detail,
+        **{**seen, "next_try_at": outage.retry_at},  # type: ignore[arg-type]
+    )
+
+
+def _failing_named(count: int) -> tuple[str, str, str]:
+    """Return reason, remedy and cause: the community with the most failures is named, the others are counted."""
+    rows = CommunityCache.objects.active().filter(failures_in_row__gt=0)
+    each = rows.order_by("-failures_in_row", "community_name").first()
+    if each is None:  # a crawl succeeded since the figures were counted
+        return _(NO_LONGER), "", ""
+    own = _failed(each, {})
+    more = ngettext(" (+ %(n)s more community)", " (+ %(n)s more communities)", count - 1) % {"n": count - 1}
+    return f"{each}: {own.reason}{more if count > 1 else ''}", own.remedy, own.last_failure
+
+
+def _state(found: dict[str, object]) -> tuple[str, str, str, str]:
+    """Return state, reason, remedy and cause of the last failure without an outage."""
+    names = ("active", "failing", "unconfirmed", "overdue", "gaps")
+    numbers = {name: int(str(found[name] or 0)) for name in names}
+    if numbers["failing"]:
+        is_all = numbers["failing"] == numbers["active"]
+        return states.ERROR if is_all else states.FAILING, *_failing_named(numbers["failing"])
+    if numbers["unconfirmed"]:
+        return states.UNCONFIRMED, _(EMPTY), _(EMPTY_REMEDY), ""
+    if numbers["overdue"]:
+        n = numbers["overdue"]
+        text = ngettext("%(n)s community is late.", "%(n)s communities are late.", n) % {"n": n}
+        return states.LATE, text, _(CHECK_WORKER), ""
+    if numbers["gaps"]:
+        n = numbers["gaps"]
+        text = ngettext("Posts of %(n)s community may be missing.", "Posts of %(n)s communities may be missing.", n) % {
+            "n": n
+        }
+        return states.INCOMPLETE, text, _(GAP_REMEDY), ""
+    return states.HEALTHY, "", "", ""

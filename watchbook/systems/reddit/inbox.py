@@ -1,0 +1,70 @@
+"""Reddit entries in the inbox: edits with their word difference, crawls with the posts they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from watchbook.core.accounts.models import User
+from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
+from watchbook.core.stream.models import StreamEntry
+from watchbook.kit.diff import compare
+from watchbook.systems.reddit import actions
+from watchbook.systems.reddit.models import PostRaw
+from watchbook.systems.reddit.records import community_path, post_path, reddit_link
+
+POST, COMMUNITY = "reddit_post", "reddit_community"
+POSTED = "posted"
+MOST_POSTS = 20
+
+
+def words(entries: Sequence[StreamEntry]) -> GroupWords:
+    """Return for example "31 posts, 8 crawls"."""
+    first, count = entries[0], len(entries)
+    if first.kind != POSTED:
+        return GroupWords(first.title, ngettext("%(n)s entry", "%(n)s entries", count) % {"n": count})
+    added = sum(entry.counts[0] for entry in entries if entry.counts)
+    posts = ngettext("%(n)s post", "%(n)s posts", added) % {"n": added}
+    crawls = ngettext("%(n)s crawl", "%(n)s crawls", count) % {"n": count}
+    return GroupWords(first.title, f"{posts}, {crawls}")
+
+
+def detail(entry: StreamEntry, user: User) -> Detail | None:
+    if entry.object_kind == COMMUNITY:
+        return _community(entry) if entry.kind == POSTED else None
+    post = PostRaw.objects.current().of([entry.object_id]).first() if entry.object_kind == POST else None
+    if post is None:
+        return None
+    return Detail(
+        html="" if post.blanked_at else _text(entry, post),
+        place=post.subreddit,
+        place_url=community_path(post.subreddit),
+        source_link=reddit_link(post.source_post_id),
+        history_url=post_path(post.source_post_id),
+    )
+
+
+def _text(entry: StreamEntry, post: PostRaw) -> str:
+    """Compare the version of the entry (event key "v3") with the one before; else show the current text."""
+    text = entry.event_key.removeprefix("v")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    versions = {one.number: one for one in actions.versions(post.source_post_id)} if number else {}
+    if number in versions and number - 1 in versions:
+        old, new = versions[number - 1], versions[number]
+        difference = compare(f"{old.title}\n\n{old.content}".strip(), f"{new.title}\n\n{new.content}".strip())
+        names = [_("version %(n)s") % {"n": one.number} for one in (old, new)]
+        return draw_difference(difference, *names)
+    return render_to_string("reddit/_inbox.html", {"posts": [post]})
+
+
+def _community(entry: StreamEntry) -> Detail:
+    """Posts that the crawl of this entry saw first."""
+    found = PostRaw.objects.current().filter(subreddit=entry.object_id, first_seen_at=entry.occurred_at)
+    return Detail(
+        html=render_to_string("reddit/_inbox.html", {"posts": found.order_by("-created_at")[:MOST_POSTS]}),
+        place=entry.object_id,
+        place_url=community_path(entry.object_id),
+    )

@@ -1,0 +1,69 @@
+"""Adding a community by any of its forms: a preview of real posts, operators only, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from standins.reddit import RedditSite
+from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
+from watchbook.core.accounts.models import User
+from watchbook.core.jobs.models import JobRun
+from watchbook.core.sources import recognise
+from watchbook.core.sources.records import AddError, Found, Offer
+from watchbook.systems.reddit.models import CommunityPool
+
+pytestmark = pytest.mark.django_db
+
+
+def read(text: str) -> Found:
+    found = recognise.recognise(text).found
+    assert found is not None
+    return found
+
+
+def look(user: User, text: str) -> Offer:
+    return recognise.make_offer(user, read(text))
+
+
+@pytest.fixture
+def post_id(site: RedditSite) -> str:
+    site.world.add_community("webdev")
+    return site.world.post("webdev", "A paper lantern", "Text")
+
+
+def test_community_is_previewed_and_added_once(site: RedditSite, post_id: str, operator: User) -> None:  # noqa: F811
+    offer = look(operator, "https://old.reddit.com/r/webdev/top")
+    assert [item.title for item in offer.items] == ["A paper lantern"]
+    assert (offer.can_add, CommunityPool.objects.count()) == (True, 0)
+    signed = recognise.read_proof(operator, recognise.sign(operator, read("r/webdev"), offer))
+    [added] = recognise.add(operator, signed, frequency=120)
+    assert added.url == "/reddit/r/webdev/"
+    assert CommunityPool.objects.get().tier == "high"
+    assert JobRun.objects.filter(name="reddit.community").count() == 1
+    assert look(operator, "r/WebDev").exists is not None
+    with pytest.raises(AddError) as refused:
+        recognise.add(operator, signed)
+    assert refused.value.code == "exists"
+
+
+def test_short_link_to_a_post_offers_its_community(site: RedditSite, post_id: str, operator: User) -> None:  # noqa: F811
+    offer = look(operator, f"https://redd.it/{post_id}")
+    assert [pick.value for pick in offer.picks] == ["r/webdev"]
+
+
+def test_member_may_not_add_and_costs_no_request(site: RedditSite, alice: User) -> None:  # noqa: F811
+    assert look(alice, "r/webdev").code == look(alice, "https://redd.it/1abcd2").code == "not_allowed"
+    assert site.log.all() == []
+
+
+def test_unknown_community_is_refused_with_the_answer(site: RedditSite, operator: User) -> None:  # noqa: F811
+    offer = look(operator, "r/not_there_at_all")
+    assert not offer.can_add
+    assert "Reddit did not return this community" in offer.why_not
+
+
+def test_without_access_the_community_can_be_saved(operator: User, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("REDDIT_CLIENT_ID", "")
+    offer = look(operator, "r/webdev")
+    assert (offer.can_add, offer.requests_made) == (True, 0)
+    assert "Reddit access is not set up" in offer.problem

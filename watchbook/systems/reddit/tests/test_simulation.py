@@ -1,0 +1,46 @@
+"""Days of a living Reddit, judged by its ledger. The whole size is `python -m bench.reddit_days`."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from standins.reddit import RedditSite
+from standins.reddit.site import Mishaps
+from watchbook.base import clock
+from watchbook.systems.reddit.tests.simulation import START, Days, Nature, environment
+
+NATURE = Nature(
+    median_rate=40, sigma=0.8, bursts=1, private=1, banned=1, edited=0.3, edit_hours=1.0, reverted=0.5, removed=0.08,
+    filtered=0.08,
+)  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_simulated_days_miss_no_post_without_report(monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "watchbook.web")  # thousands of requests
+    with RedditSite(slim=True) as site:
+        site.rate_budget = 10**9
+        site.mishaps = Mishaps(throttle=101, wall=37, wall_200=29, fail=13, repeat=7, vanish=11, empty=41)
+        for name, value in environment(site, REDDIT_DAILY_REQUEST_BUDGET=200).items():
+            monkeypatch.setenv(name, value)
+        days = Days(site, communities=6, days=1.25, nature=NATURE, minutes_between_looks=5)
+        days.pass_by()
+        site.mishaps = Mishaps()
+        days.walk_everything()
+        with clock.set_to(START):
+            verdict = days.verdict()
+    print("\n".join(verdict.lines()))
+    assert verdict.posts > 500
+    assert verdict.stored > 0
+    assert verdict.missed == 0
+    assert verdict.found_only_by_walking == 0
+    assert verdict.unreported_losses == 0
+    assert verdict.lost_at_ceiling > 0  # the bursts were real
+    assert verdict.gaps > 0
+    assert verdict.wrong_versions == 0
+    assert verdict.edited_posts > 10
+    assert verdict.returned_texts > 0
+    assert verdict.unblanked == 0
+    assert verdict.uncounted == 0

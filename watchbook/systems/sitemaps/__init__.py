@@ -1,0 +1,1 @@
+"""Sitemaps: monitors of sitemaps, their snapshots, changes and notifications."""

@@ -1,0 +1,325 @@
+"""Lists of monitors and changes, and the URLs of a change or a snapshot, searched with bounded time and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from watchbook.base.store.folder import scratch
+from watchbook.base.text import clean_text, fold
+from watchbook.core.accounts.models import User
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search
+from watchbook.systems.sitemaps.compare import Difference, compare
+from watchbook.systems.sitemaps.health import FAILED
+from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapSnapshot, Status
+from watchbook.systems.sitemaps.store.lists import change_entries, snapshot_lists, snapshot_urls
+
+ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
+KINDS = (ADDED, REMOVED, MODIFIED, NOISE)
+SIGNS = {ADDED: "+", REMOVED: "−", MODIFIED: "~", NOISE: "~"}
+SHOWN = 200
+# Entries that one search looks at; a longer list is searched on from there, or in its download.
+SCANNED = 200_000
+QUERY_LENGTH, QUERY_WORDS = 200, 10
+LONGEST_URL = 8192
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filters of a list of URLs: a kind (empty for all except frequently changing) and words."""
+
+    kind: str = ""
+    text: str = ""
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Filters:
+        kind = str(asked.get("kind", ""))
+        text = clean_text(str(asked.get("q", "")))[:QUERY_LENGTH].strip()
+        return cls(kind if kind in KINDS else "", text, tuple(fold(text).split()[:QUERY_WORDS]))
+
+    def takes(self, kind: str) -> bool:
+        return kind == self.kind if self.kind else kind != NOISE
+
+    def matches(self, url: str) -> bool:
+        """Whether the URL, as written or percent-decoded, contains every word."""
+        if not self.words:
+            return True
+        text = _folded(f"{url}\n{unquote(url)}" if "%" in url else url)
+        return all(word in text for word in self.words)
+
+
+def _folded(text: str) -> str:
+    """Fold the case of text. ASCII only needs lower case, which is faster."""
+    return text.lower() if text.isascii() else fold(text)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One changed URL with its dates."""
+
+    kind: str
+    url: str
+    old_lastmod: str | None = None
+    new_lastmod: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Search result. If `is_whole` is false, `matched` counts only the searched entries."""
+
+    items: list[Item]
+    matched: int
+    is_whole: bool = True
+
+    @property
+    def more(self) -> int:
+        return self.matched - len(self.items)
+
+
+def counts_of(record: ChangeRecord) -> dict[str, int]:
+    """Count the URLs of each kind; the empty kind is all except frequently changing."""
+    told = record.modified_count - record.noisy_count
+    return {
+        "": record.added_count + record.removed_count + told,
+        ADDED: record.added_count,
+        REMOVED: record.removed_count,
+        MODIFIED: told,
+        NOISE: record.noisy_count,
+    }
+
+
+def counts_text(record: ChangeRecord) -> str:
+    """Return a text like +412 −9 ~38; empty if only frequently changing URLs changed."""
+    counts = counts_of(record)
+    return " ".join(f"{SIGNS[kind]}{counts[kind]:,}" for kind in (ADDED, REMOVED, MODIFIED) if counts[kind])
+
+
+def find(record: ChangeRecord, filters: Filters, limit: int = SHOWN) -> Found:
+    if not filters.words:
+        items = []
+        for item in items_of(record, filters.kind):
+            if filters.takes(item.kind):
+                items.append(item)
+                if len(items) == limit:
+                    break
+        return Found(items, max(counts_of(record)[filters.kind], len(items)))
+    return _search(record, filters, limit)
+
+
+def _search(record: ChangeRecord, filters: Filters, limit: int) -> Found:
+    shown: list[Item] = []
+    matched = 0
+    noisy = frozenset(record.extras.get("noisy", ()))
+    for number, (name, entry) in enumerate(change_entries(record, _stored_kind(filters.kind))):
+        if number == SCANNED:
+            return Found(shown, matched, is_whole=False)
+        if filters.matches(entry["url"]) and filters.takes((item := _item(name, entry, noisy)).kind):
+            matched += 1
+            if matched <= limit:
+                shown.append(item)
+    return Found(shown, matched)
+
+
+def sample(record: ChangeRecord, limit: int) -> Found:
+    """Return a few URLs of every kind."""
+    total = counts_of(record)[""]
+    if "manifest" in record.changes:
+        return Found(find(record, Filters(), limit).items, total)
+    kinds = [[item for item in items_of(record, kind) if item.kind == kind] for kind in (ADDED, REMOVED, MODIFIED)]
+    shares = [min(len(items), limit // 3) for items in kinds]
+    for number, items in enumerate(kinds):
+        shares[number] += min(len(items) - shares[number], limit - sum(shares))
+    return Found([item for items, share in zip(kinds, shares, strict=True) for item in items[:share]], total)
+
+
+def items_of(record: ChangeRecord, kind: str = "") -> Iterator[Item]:
+    """Yield the entries of one kind or all, and mark frequently changing URLs."""
+    noisy = frozenset(record.extras.get("noisy", ()))
+    for name, entry in change_entries(record, _stored_kind(kind)):
+        yield _item(name, entry, noisy)
+
+
+def _stored_kind(kind: str) -> str:
+    return MODIFIED if kind == NOISE else kind
+
+
+def _item(name: str, entry: dict[str, Any], noisy: frozenset[str]) -> Item:
+    url = str(entry["url"])
+    if name == MODIFIED:
+        return Item(NOISE if url in noisy else MODIFIED, url, entry.get("old_lastmod"), entry.get("new_lastmod"))
+    return Item(name, url, None, entry.get("lastmod"))
+
+
+@dataclass(frozen=True)
+class UrlPage:
+    """URLs of a snapshot in alphabetical order; `after` starts the next page and is empty at the end."""
+
+    rows: list[dict[str, str | None]]
+    after: str
+    scanned: int
+
+
+def find_urls(snapshot: SitemapSnapshot, filters: Filters, after: str, folder: Path) -> UrlPage:
+    rows: list[dict[str, str | None]] = []
+    last = after
+    for scanned, row in enumerate(snapshot_urls(snapshot, folder, after)):
+        if len(rows) == SHOWN or scanned == SCANNED:
+            return UrlPage(rows, last, scanned)
+        last = str(row["url"])
+        if filters.matches(last):
+            rows.append(row)
+    return UrlPage(rows, "", 0)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The difference of two snapshots: how many URLs of each kind, and the first that match."""
+
+    counts: dict[str, int]
+    items: list[Item]
+    matched: int
+
+
+def compare_snapshots(old: SitemapSnapshot, new: SitemapSnapshot, filters: Filters, limit: int = SHOWN) -> Compared:
+    """Compare any two snapshots in one walk over their sorted lists. May raise BlobMissing."""
+    with scratch("compare") as folder, compare(snapshot_lists(old, folder), snapshot_lists(new, folder)) as found:
+        items: list[Item] = []
+        matched = 0
+        for item in _compared_items(found, filters):
+            matched += 1
+            if matched <= limit:
+                items.append(item)
+        return Compared({kind: found.counts[kind] for kind in (ADDED, REMOVED, MODIFIED)}, items, matched)
+
+
+def compared_items(old: SitemapSnapshot, new: SitemapSnapshot, filters: Filters) -> Iterator[Item]:
+    """Yield the whole difference, for a file."""
+    with scratch("compare") as folder, compare(snapshot_lists(old, folder), snapshot_lists(new, folder)) as found:
+        yield from _compared_items(found, filters)
+
+
+def _compared_items(found: Difference, filters: Filters) -> Iterator[Item]:
+    for kind in (ADDED, REMOVED, MODIFIED):
+        if filters.kind in ("", kind):
+            entries = (_item(kind, entry, frozenset()) for entry in found.items(kind))
+            yield from (item for item in entries if filters.matches(item.url))
+
+
+NEEDS_ATTENTION = ~Q(status=Status.PAUSED) & (
+    Q(status=Status.ERROR) | Q(health__in=(Health.DEGRADED, Health.SUSPECT, *FAILED))
+)
+SHOWN_MONITORS = {"attention": NEEDS_ATTENTION, "paused": Q(status=Status.PAUSED)}
+MONITOR_COLUMNS = (
+    Column("id"),
+    Column("name"),
+    Column("sitemap_url"),
+    Column("status"),
+    Column("health"),
+    Column("kind"),
+    Column("check_interval_minutes"),
+    Column("url_count", lambda monitor: monitor.current_snapshot.url_count if monitor.current_snapshot else None),
+    Column("last_check_at"),
+    Column("last_success_at"),
+    Column("next_check_at"),
+    Column("last_error"),
+    Column("error_count"),
+    Column("created_at"),
+    Column("schedule"),
+    Column("quiet_hours"),
+    Column("folder"),
+    Column("tags", lambda monitor: ", ".join(monitor.tag_list)),
+    Column("owner"),
+    Column("notes"),
+)
+
+
+def _folders(user: User) -> list[tuple[str, str]]:
+    rows = MonitorTask.objects.of(user).exclude(folder="").order_by("folder").values_list("folder", flat=True)
+    return [(name, name) for name in rows.distinct()]
+
+
+def _tags(user: User) -> list[tuple[str, str]]:
+    rows = MonitorTask.objects.of(user).exclude(tags="").values_list("tags", flat=True).distinct()
+    return [(tag, tag) for tag in sorted({tag for tags in rows for tag in tags.split(",") if tag})]
+
+
+def _tagged(tag: str) -> Q:
+    return Q(tags__contains=f",{tag.replace(',', ' ')},")
+
+
+def monitors_of(user: User) -> List:
+    """The list of the monitors of a user. Names are compared here: databases fold case differently."""
+
+    def named(text: str) -> Q:
+        words = fold(text).split()[:QUERY_WORDS]
+        own = MonitorTask.objects.of(user).values_list("pk", "name", "sitemap_url")
+        return Q(pk__in=[pk for pk, name, url in own if all(word in fold(f"{name}\n{url}") for word in words)])
+
+    states = (("attention", _("Needs attention")), ("paused", pgettext_lazy("monitors", "Paused")))
+    return List(
+        "monitors",
+        filters=(
+            Search("q", _("Name or address"), where=named),
+            Choice("show", _("State"), choices=states, where=SHOWN_MONITORS.__getitem__),
+            Choice("folder", _("Folder"), choices=lambda: _folders(user), is_open=True),
+            Choice("tag", _("Tag"), choices=lambda: _tags(user), is_open=True, where=_tagged),
+        ),
+        orders=(
+            Order("newest", _("Newest first"), "created_at"),
+            Order("name", _("By name"), "name", is_rising=True),
+        ),
+        columns=MONITOR_COLUMNS,
+        size=50,
+        changes=Changes("updated_at", "updated_at"),
+    )
+
+
+CHANGE_TYPES = {
+    ChangeType.CHANGED: _("Changed"),
+    ChangeType.INITIAL: _("Baseline"),
+    ChangeType.NO_CHANGE: _("No change"),
+}
+
+
+def _has(kind: str) -> Q:
+    if kind == MODIFIED:
+        return Q(modified_count__gt=F("noisy_count"))
+    return Q(**{f"{kind}_count__gt": 0})
+
+
+def changes_list(*types: str) -> List:
+    """The list of the changes of a monitor, with these types to choose from."""
+    kinds = ((ADDED, _("Added")), (REMOVED, _("Removed")), (MODIFIED, _("Modified")))
+    offered = [(name, CHANGE_TYPES[ChangeType(name)]) for name in types]
+    return List(
+        "changes",
+        filters=(
+            Choice("type", _("Type"), "change_type", choices=offered),
+            Choice("kind", _("URLs"), choices=kinds, where=_has),
+            Flag("incomplete", _("Incomplete checks"), where=lambda _value: Q(health=Health.DEGRADED)),
+            Days("days", _("Date"), "created_at"),
+        ),
+        orders=(Order("newest", _("Newest first"), "created_at"),),
+        columns=tuple(
+            Column(name)
+            for name in (
+                "id", "monitor_task_id", "created_at", "change_type", "health", "added_count", "removed_count",
+                "modified_count", "noisy_count", "minor_count", "rolled_off_count", "old_snapshot_id",
+                "new_snapshot_id", "delivery_count", "sent_count",
+            )
+        ),
+        size=50,
+        changes=Changes("created_at", "created_at"),
+    )  # fmt: skip
+
+
+CHANGES = changes_list(ChangeType.CHANGED, ChangeType.INITIAL)
+EVERY_CHANGE = changes_list(*ChangeType.values)

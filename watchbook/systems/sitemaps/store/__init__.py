@@ -1,0 +1,1 @@
+"""The only writer of the sitemaps tables. Callers hold a transaction that checks the run's lease."""

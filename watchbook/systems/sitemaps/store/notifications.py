@@ -1,0 +1,329 @@
+"""Writes notifications, delivery logs, activity and search documents, in the transaction of the change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from watchbook.core.accounts.models import User
+from watchbook.core.notify.models import Delivery, NotificationChannel
+from watchbook.core.notify.models import State as DeliveryState
+from watchbook.core.notify.outbox import Notification, notify
+from watchbook.core.notify.rules import Rule, Subject, rule_of
+from watchbook.core.registry import Attributes
+from watchbook.core.search import index
+from watchbook.core.stream import entries as stream
+from watchbook.kit.letter import Counts
+from watchbook.systems.sitemaps.compare import ADDED, MODIFIED, REMOVED, Difference
+from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, LogStatus, MonitorTask, NotificationLog
+from watchbook.systems.sitemaps.records import error_text
+from watchbook.systems.sitemaps.store.letters import change_letter, subject_of
+from watchbook.systems.sitemaps.store.lists import Noise, change_entries
+
+SOURCE = "sitemaps"
+CHANGED, ERROR, RECOVERED = "changed", "error", "recovered"
+PAYLOAD_URLS = 100
+# Changes, and URLs of each, that a preview of a rule reads.
+PREVIEWED, PREVIEWED_URLS = 500, 20_000
+SEARCH_URLS = 200
+
+
+def notify_change(
+    monitor: MonitorTask, record: ChangeRecord, difference: Difference, noise: Noise, now: datetime
+) -> None:
+    """Record a change and notify the channels. Frequently changing URLs and aged news are not notified."""
+    _log_change(monitor, record, difference, now)
+    rule = rule_of(monitor.thread)
+    counts = notified_counts(monitor, difference, noise, rule)
+    if not counts:
+        if record.minor_count and monitor.tell_minor:
+            notify_minor(monitor, record, now)
+        return
+    if counts.added + counts.removed + counts.updated < rule.minimum:
+        return
+    links = {"change": _change_path(record), "monitor": reverse("sitemaps:monitor", args=[monitor.pk])}
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
+        notice = Notification(
+            event_id=f"sitemaps.change:{record.pk}",
+            source=SOURCE,
+            kind=CHANGED,
+            subject=subject_of(monitor.name, counts),
+            letter=change_letter(monitor, record, difference, noise, counts, links, rule),
+            payload=_payload(monitor, record, difference, noise, rule),
+            link=links["change"],
+            thread=monitor.thread,
+        )
+    _notify(monitor, record, notice, now)
+
+
+def notified_counts(monitor: MonitorTask, difference: Difference, noise: Noise, rule: Rule) -> Counts:
+    """Return how many added, removed and modified URLs this monitor notifies about."""
+
+    def admitted(items: Iterable[dict[str, str | None]], count: int) -> int:
+        return sum(rule.admits(str(item["url"])) for item in items) if rule.has_paths else count
+
+    return Counts(
+        admitted(difference.items(ADDED), difference.counts[ADDED]) if monitor.tell_added else 0,
+        admitted(difference.items(REMOVED), difference.counts[REMOVED]) if monitor.tell_removals else 0,
+        admitted(noise.notified, noise.notified_count) if monitor.tell_modified else 0,
+    )
+
+
+def rule_subject(key: str, user: User) -> Subject | None:
+    """Return a monitor as an item whose rule of notifications its owner sets."""
+    try:
+        monitor = MonitorTask.objects.of(user).filter(pk=UUID(key)).first()
+    except ValueError:
+        return None
+    if monitor is None:
+        return None
+    return Subject(
+        thread=monitor.thread,
+        title=monitor.name,
+        url=reverse("sitemaps:monitor", args=[monitor.pk]),
+        channels=tuple(monitor.channels.filter(user=user).select_related("user")),
+        events=lambda rule, since: _past_changes(monitor, rule, since),
+        counted=_("Minimum number of pages"),
+        has_paths=True,
+    )
+
+
+def _past_changes(monitor: MonitorTask, rule: Rule, since: datetime) -> Iterator[datetime]:
+    """Yield when stored changes would have been notified by this rule."""
+    wanted = {ADDED: monitor.tell_added, REMOVED: monitor.tell_removals, MODIFIED: monitor.tell_modified}
+    records = monitor.change_records.filter(created_at__gte=since, change_type=ChangeType.CHANGED)
+    for record in records.order_by("-created_at")[:PREVIEWED]:
+        counts = {
+            ADDED: record.added_count,
+            REMOVED: record.removed_count - record.rolled_off_count,
+            MODIFIED: record.modified_count - record.noisy_count,
+        }
+        if rule.has_paths:
+            counts = Counter(
+                kind
+                for kind, entry in islice(change_entries(record), PREVIEWED_URLS)
+                if counts[kind] and rule.admits(str(entry["url"]))
+            )
+        total = sum(counts[kind] for kind, is_wanted in wanted.items() if is_wanted)
+        if total and total >= rule.minimum:
+            yield record.created_at
+
+
+def notify_minor(monitor: MonitorTask, record: ChangeRecord, now: datetime) -> None:
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
+        count = record.minor_count
+        words = ngettext("%(count)d minor change", "%(count)d minor changes", count) % {"count": count}
+        notice = Notification(
+            event_id=f"sitemaps.change:{record.pk}",
+            source=SOURCE,
+            kind=CHANGED,
+            subject=f"{monitor.name}: {words}",
+            lines=[_("Only changefreq or priority changed.")],
+            payload={"type": "sitemap.minor", "monitor": _monitor(monitor), "minor_count": count},
+            link=_change_path(record),
+            thread=monitor.thread,
+        )
+    _notify(monitor, record, notice, now)
+
+
+def notify_error(monitor: MonitorTask, now: datetime) -> None:
+    """Notify once, when the monitor enters the error state."""
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
+        lines = [
+            _("The last %(count)d checks failed: %(error)s")
+            % {"count": monitor.error_count, "error": error_text(monitor.last_error)},
+            _("Nothing was marked as deleted. Watchbook keeps checking."),
+            monitor.sitemap_url,
+        ]
+        subject = _("%(name)s: checks fail") % {"name": monitor.name}
+    _notify_state(monitor, ERROR, subject, lines, now)
+
+
+def notify_recovery(monitor: MonitorTask, now: datetime) -> None:
+    with translation.override(monitor.user.language or settings.LANGUAGE_CODE):
+        subject = _("%(name)s: checks succeed again") % {"name": monitor.name}
+        lines = [_("The check succeeded. The monitor is active."), monitor.sitemap_url]
+    _notify_state(monitor, RECOVERED, subject, lines, now)
+
+
+def delivery_changed(delivery: Delivery) -> None:
+    """Update the notification log of a change in the transaction that changes its delivery."""
+    prefix, _colon, record_id = delivery.event_id.partition(":")
+    if prefix != "sitemaps.change":
+        return
+    status = {DeliveryState.PENDING: LogStatus.PENDING, DeliveryState.SENT: LogStatus.SENT}
+    logs = NotificationLog.objects.filter(change_record_id=UUID(record_id))
+    changed = logs.filter(channel_id=delivery.channel_id).update(
+        status=status.get(DeliveryState(delivery.state), LogStatus.FAILED),
+        error_message=delivery.last_error or None,
+        response_code=delivery.last_status,
+        retry_count=max(delivery.attempt - 1, 0),
+        **({"sent_at": delivery.sent_at} if delivery.sent_at else {}),
+    )
+    if changed:
+        ChangeRecord.objects.filter(pk=UUID(record_id)).update(**_delivery_counts(logs))
+
+
+def _delivery_counts(logs: QuerySet[NotificationLog]) -> dict[str, int]:
+    """Count deliveries. One whose last attempt failed is failing, whether or not another attempt follows.
+
+    A delivery that failed without an error was skipped on purpose and is not counted.
+    """
+    failing = Q(error_message__isnull=False) & ~Q(status=LogStatus.SENT)
+    return logs.aggregate(
+        delivery_count=Count("pk", filter=~Q(status=LogStatus.FAILED, error_message__isnull=True)),
+        sent_count=Count("pk", filter=Q(status=LogStatus.SENT)),
+        failing_count=Count("pk", filter=failing),
+    )
+
+
+def _notify(monitor: MonitorTask, record: ChangeRecord, notice: Notification, now: datetime) -> None:
+    channels = _channels(monitor)
+    NotificationLog.objects.bulk_create(
+        [NotificationLog(channel=channel, change_record=record, sent_at=now) for channel in channels],
+        ignore_conflicts=True,
+    )
+    record.delivery_count = len(channels)
+    record.save(update_fields=["delivery_count"])
+    notify(channels, notice)
+
+
+def _notify_state(monitor: MonitorTask, kind: str, subject: str, lines: list[str], now: datetime) -> None:
+    event = f"sitemaps.{kind}:{monitor.pk}:{now:%Y%m%dT%H%M%S}"
+    path = reverse("sitemaps:monitor", args=[monitor.pk])
+    notify(
+        _channels(monitor),
+        Notification(
+            event_id=event,
+            source=SOURCE,
+            kind=kind,
+            subject=subject,
+            lines=lines,
+            payload={"type": f"sitemap.{kind}", "monitor": _monitor(monitor), "error": monitor.last_error},
+            link=path,
+            thread=monitor.thread,
+            urgent=True,
+        ),
+    )
+    what = ("monitor", str(monitor.pk))
+    _stream(monitor, kind, subject, "", path, now, what=what, event_key=f"{now:%Y%m%dT%H%M%S}")
+
+
+def _channels(monitor: MonitorTask) -> list[NotificationChannel]:
+    return list(monitor.channels.filter(user_id=monitor.user_id, is_active=True))
+
+
+def _counts(added: int, removed: int, modified: int) -> str:
+    parts = [f"{sign}{count:,}" for sign, count in (("+", added), ("−", removed), ("~", modified)) if count]
+    return " ".join(parts)
+
+
+def _payload(
+    monitor: MonitorTask, record: ChangeRecord, difference: Difference, noise: Noise, rule: Rule
+) -> dict[str, Any]:
+    def first(items: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]]:
+        return list(islice((item for item in items if rule.admits(str(item["url"]))), PAYLOAD_URLS))
+
+    return {
+        "type": "sitemap.changed",
+        "monitor": _monitor(monitor),
+        "change": {
+            "id": str(record.pk),
+            "created_at": record.created_at.isoformat(),
+            "added_count": record.added_count,
+            "removed_count": record.removed_count,
+            "modified_count": record.modified_count,
+            "noisy_count": record.noisy_count,
+            "added": first(difference.items(ADDED)) if monitor.tell_added else [],
+            "removed": first(difference.items(REMOVED)) if monitor.tell_removals else [],
+            "modified": first(noise.notified) if monitor.tell_modified else [],
+            "notes": record.notes[:20],
+        },
+    }
+
+
+def _monitor(monitor: MonitorTask) -> dict[str, str]:
+    return {"id": str(monitor.pk), "name": monitor.name, "sitemap_url": monitor.sitemap_url}
+
+
+def _change_path(record: ChangeRecord) -> str:
+    return reverse("sitemaps:change", args=[record.pk])
+
+
+def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Difference, now: datetime) -> None:
+    counts = _counts(record.added_count, record.removed_count, record.modified_count)
+    if not counts:
+        return
+    path = _change_path(record)
+    figures = {"added": record.added_count, "removed": record.removed_count, "modified": record.modified_count}
+    # The object is the change, so that it can be saved to the library from the inbox.
+    what = ("sitemap_change", str(record.pk))
+    _stream(monitor, CHANGED, monitor.name, counts, path, now, what=what, event_key=str(record.pk), **figures)
+    changed = (item for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS))
+    # Decoded, because users search for words and not for %E7%81%AF.
+    urls = [unquote(str(item["url"])) for item in changed]
+    index.put(
+        [
+            index.Document(
+                kind="sitemap_change",
+                object_id=str(record.pk),
+                scope=f"user:{monitor.user_id}",
+                title=f"{monitor.name} {counts}",
+                body="\n".join([monitor.sitemap_url, *urls]),
+                url_path=path,
+                occurred_at=now,
+                source=SOURCE,
+                attributes=Attributes(site=monitor.sitemap_url),
+            )
+        ]
+    )
+
+
+def search_attributes(kind: str, ids: Collection[str]) -> dict[str, Attributes]:
+    """Return the website of stored changes."""
+    rows = ChangeRecord.objects.filter(pk__in=list(ids)) if kind == "sitemap_change" else ChangeRecord.objects.none()
+    found = rows.values_list("pk", "monitor_task__sitemap_url")
+    return {str(pk): Attributes(site=address) for pk, address in found}
+
+
+def _stream(
+    monitor: MonitorTask,
+    kind: str,
+    title: str,
+    summary: str,
+    path: str,
+    now: datetime,
+    *,
+    what: tuple[str, str],
+    event_key: str,
+    **data: int,
+) -> None:
+    stream.record(
+        [
+            stream.Entry(
+                source=SOURCE,
+                kind=kind,
+                title=title,
+                summary=summary,
+                url_path=path,
+                scope=f"user:{monitor.user_id}",
+                object_kind=what[0],
+                object_id=what[1],
+                occurred_at=now,
+                data=data,
+                event_key=event_key,
+            )
+        ]
+    )
