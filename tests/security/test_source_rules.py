@@ -31,7 +31,8 @@ MAY_CONNECT = {
     "core/notify/channels/apprise.py": ({"apprise"}, "services whose hosts are in its own code, or trusted"),
     "core/ops/doctor.py": ({"smtplib", "kombu"}, "asks the operator's servers whether they answer"),
     "core/ops/server.py": ({"waitress"}, "listens for requests"),
-    "core/ops/settings_page.py": ({"smtplib"}, "names the errors of a test e-mail"),
+    "core/ops/processes.py": ({"socket"}, "asks its own port whether the web processes listen"),
+    "core/ops/settings_tests.py": ({"smtplib"}, "names the errors of a test e-mail"),
     "core/api/mcp/server.py": ({"asyncio"}, "runs one request of the SDK; opens no connection"),
     "core/ops/backup/rows.py": ({"pymysql"}, "a cursor of the database that streams"),
     "core/jobs/celery.py": ({"celery", "kombu"}, "the operator's broker"),
@@ -58,10 +59,14 @@ NEVER_IMPORTED = {
 MAY_START_PROCESSES = {
     "base/sandbox/pool.py": "the child that reads hostile bytes; a fixed command, no shell",
     "base/testing/migrated.py": "makes the migrated file of a test run; a fixed command, no shell",
+    "base/testing/epub.py": "asks epubcheck about a book of a test; a fixed command, no shell",
+    "core/ops/processes.py": "chooses how the web processes start",
+    "systems/library/jobs/books.py": "the operator's Chromium prints a PDF; no shell, no network",
+    "systems/library/jobs/nightly.py": "git in the operator's folder; a fixed command, no shell",
 }
 NEVER_CALLED = re.compile(r"(?:eval|exec|compile|__import__|os\.(?:system|popen|exec\w+|spawn\w+|fork)|.*\.extra)\Z")
-# `compile` of the re module is another one.
-HARMLESS_CALLS = re.compile(r"re\.compile\Z")
+# `compile` of the re module and `extra` of an entry of a zip file are others.
+HARMLESS_CALLS = re.compile(r"(?:re\.compile|first\.extra)\Z")
 NEVER_GIVEN = re.compile(
     r"(?:shell=True|verify=False|fail_silently=True|check_hostname=False|autoescape=False|safe=True)\Z"
 )
@@ -140,8 +145,8 @@ def test_only_the_network_layer_opens_connections() -> None:
         r"(?!connections\.)(?:.*\.)?(?:create_connection|create_server|getaddrinfo|socketpair|open_connection)\Z"
     )
     found = [place for path, tree in walk.modules() for place in walk.names(path, tree) if makes.match(place.what)]
-    # waitress has a function of that name; it listens.
-    allowed = {"base/web/transport.py", "base/testing/servers.py", "core/ops/server.py"}
+    # waitress has a function of that name; it listens. The web processes are asked at their own port.
+    allowed = {"base/web/transport.py", "base/testing/servers.py", "core/ops/server.py", "core/ops/processes.py"}
     complain(found, allowed, "makes a connection")
 
 

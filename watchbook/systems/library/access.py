@@ -128,7 +128,7 @@ def _seen(user: User, page_id: UUID, *, trashed: bool) -> Page | None:
     if page is None or not space_role(user, page.space):
         return None
     # While a page is drawn, lists ask for all spaces anyway; a write needs this one.
-    seen = sight(user) if _known.get() is not None else _sight(user, [page.space_id])
+    seen = sight(user) if _known.get() is not None else _sight(user, Space.objects.filter(pk=page.space_id))
     return page if seen.shows(page) else None
 
 
@@ -204,6 +204,8 @@ def spaces_in(user: User, workspace_id: UUID, state: ContainerState) -> QuerySet
 class Sight:
     """The part of the pages in some spaces that a reader sees. Without any value: all of them, as they are now."""
 
+    # The spaces that were asked about.
+    spaces: tuple[UUID, ...] = ()
     # Restrictions without a grant for the reader.
     denied: frozenset[UUID] = frozenset()
     # Spaces in which the reader sees approved versions only.
@@ -277,23 +279,27 @@ class Sight:
 
 
 def sight(user: User) -> Sight:
-    """What the user sees in all spaces. Two queries where nothing is restricted or approved."""
-    return _once(("sight", user.pk), lambda: _sight(user, spaces_of(user).values("pk")))
+    """What the user sees in all spaces. One query where nothing is restricted or approved."""
+    return _once(("sight", user.pk), lambda: _sight(user, spaces_of(user)))
 
 
-def _sight(user: User, spaces: Any) -> Sight:
-    restricted = dict(PageRestriction.objects.filter(space__in=spaces).values_list("pk", "space_id"))
-    reviewed = set(SpaceSettings.objects.filter(space__in=spaces, approved_only=True).values_list("pk", flat=True))
+def _sight(user: User, spaces: SpaceQuerySet) -> Sight:
+    # The menu of every page asks this, so spaces, their settings and their restrictions come in one query.
+    rows = list(spaces.order_by("pk").values_list("pk", "settings_row__approved_only", "restrictions__pk").distinct())
+    asked = tuple(dict.fromkeys(pk for pk, _only, _restriction in rows))
+    restricted = {restriction: pk for pk, _only, restriction in rows if restriction}
+    reviewed = {pk for pk, only, _restriction in rows if only}
     if not restricted and not reviewed:
-        return Sight()
+        return Sight(spaces=asked)
     roles = roles_in(user, {*restricted.values(), *reviewed})
     groups = GroupMember.objects.filter(user=user).values("group_id")
-    grants = PageGrant.objects.filter(Q(user=user) | Q(group__in=groups), restriction__space__in=spaces)
+    grants = PageGrant.objects.filter(Q(user=user) | Q(group__in=groups), restriction__in=restricted)
     granted = set(grants.values_list("restriction_id", flat=True))
     denied = {pk for pk, space in restricted.items() if pk not in granted and roles.get(space) != SpaceRole.ADMIN}
     within = PageGuard.objects.filter(restriction__in=denied, page__in=restricted).values_list("page_id", flat=True)
     hidden = denied | set(within) if denied else denied
     return Sight(
+        spaces=asked,
         denied=frozenset(denied),
         approved=frozenset(pk for pk in reviewed if roles.get(pk) == SpaceRole.READER),
         passed={pk: space for pk, space in restricted.items() if pk not in hidden},
@@ -374,12 +380,16 @@ def scope_of(space_id: UUID, audience: str = ALL, restriction: UUID | None = Non
 
 def scopes_of(user: User) -> list[str]:
     """Return the scopes of everything that the user can view."""
-    return scopes_in(user, list(spaces_of(user).values_list("pk", flat=True)))
+    seen = sight(user)
+    return _scopes(seen, seen.spaces)
 
 
 def scopes_in(user: User, space_ids: Collection[UUID]) -> list[str]:
     """Return the scopes of what the user can view in these spaces."""
-    seen = sight(user)
+    return _scopes(sight(user), space_ids)
+
+
+def _scopes(seen: Sight, space_ids: Collection[UUID]) -> list[str]:
     found: list[str] = []
     places = [(pk, None) for pk in space_ids] + [(space, pk) for pk, space in seen.passed.items()]
     for space, restriction in places:
