@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 from tests.browser.driver import Visitor
 from watchbook.base.testing.environment import NIGHTLY
 
-LINKS = """() => [...document.querySelectorAll("a[href]")].map((link) =>
-  [link.href, link.hasAttribute("download")])"""
+# A link to the original leads away from Watchbook; a kept picture or video is a file, not a page.
+LINKS = """() => [...document.querySelectorAll("a[href]:not([rel~=external])")].map((link) =>
+  [link.href, link.hasAttribute("download") || link.pathname.startsWith("/media/")])"""
 # Ids, archives, executions, notes; and the names of communities and posts, which stand after their kind.
 _VARIABLE = re.compile(
     r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"

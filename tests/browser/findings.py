@@ -19,9 +19,10 @@ LEAST_CONTRAST, LEAST_CONTRAST_LARGE = 4.5, 3.0
 
 UNLABELLED = """() => {
   const shown = (node) => node.checkVisibility({ visibilityProperty: true });
+  const pictured = (node) => [...node.querySelectorAll("img[alt]")].some((picture) => picture.alt.trim());
   const named = (node) => (node.labels && [...node.labels].some((label) => label.textContent.trim()))
     || node.getAttribute("aria-label")?.trim() || node.getAttribute("aria-labelledby")
-    || (node.matches("button, a, summary") && (node.textContent.trim() || node.title));
+    || (node.matches("button, a, summary") && (node.textContent.trim() || node.title || pictured(node)));
   return [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, summary, a[href]")]
     .filter((node) => shown(node) && !named(node)).map((node) => node.outerHTML.slice(0, 200));
 }"""

@@ -26,7 +26,7 @@ LISTS = [
     ("/sitemaps/", MEMBER),
     ("/deliveries/", MEMBER),
 ]
-FIRST_ROW = "#main .rows > li, #main tbody tr"
+FIRST_ROW = "#main .rows > li, #main .gallery > li, #main tbody tr"
 
 
 @pytest.mark.parametrize(("path", "who"), LISTS)

@@ -262,7 +262,7 @@ def test_pages_have_no_findings_in_languages_and_themes(desk: Desk, visitor: Cal
     first = visitor(desk, OPERATOR)
     paths = ["/notes/", "/notes/?status=failed", "/notes/notes/", "/notes/keywords/", "/notes/cookies/",
              "/notes/cookies/1/", "/notes/executions/", "/notes/alerts/"]  # fmt: skip
-    for page, link in (("/notes/executions/", "tbody th a"), ("/notes/notes/", ".rows-title")):
+    for page, link in (("/notes/executions/", "tbody th a"), ("/notes/notes/", ".card-title")):
         first.go(page)
         paths.append(str(first.page.locator(link).first.get_attribute("href")))
     paths.append(f"{paths[-1]}delete/")
