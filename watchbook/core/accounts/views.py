@@ -64,6 +64,7 @@ class RenamePasskeyView(passkey_views.EditWebAuthnView):
         return response
 
 
+@method_decorator(login_not_required, name="dispatch")
 class PasskeyLoginView(passkey_views.LoginWebAuthnView):
     """Sign in with a passkey alone. Our script asks for the challenge as JSON; every other GET goes to the form."""
 

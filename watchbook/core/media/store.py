@@ -192,6 +192,7 @@ def thumbnail(file: KeptFile, side: int) -> str:
     return blob.sha256
 
 
+@transaction.atomic
 def keep(file: KeptFile, blob: Blob, facts: Facts) -> bool:
     """Record the content of a file. False when nothing wants it any more."""
     if not KeptFile.objects.filter(pk=file.pk).select_for_update().exists():

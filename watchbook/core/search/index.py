@@ -213,6 +213,7 @@ def describe(rows: Iterable[SearchDocument], attributes: Mapping[Key, Attributes
     )
 
 
+@transaction.atomic
 def erase_authors(kind: str, object_ids: Collection[str]) -> None:
     """Remove the names of the authors; the documents stay."""
     rows = SearchDocument.objects.filter(kind=kind, object_id__in=list(object_ids)).exclude(author="")

@@ -124,3 +124,9 @@ def test_passkey_is_renamed_by_its_owner_only(alice: User, bob: User) -> None:
     key.refresh_from_db()
     assert key.data["name"] == "Phone"
     assert AuditEvent.objects.filter(event="passkey.renamed").count() == 1
+
+
+def test_challenge_of_a_passkey_is_given_before_signing_in() -> None:
+    answer = Client().get("/accounts/2fa/passkeys/login/", headers={"Accept": "application/json"})
+    assert answer.json()["request_options"]["publicKey"]["challenge"]
+    assert Client().get("/accounts/2fa/passkeys/login/").url == "/accounts/login/"

@@ -12,7 +12,7 @@ from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.search import index, saved
 from watchbook.core.search.dialects import dialect
 from watchbook.core.search.find import find
-from watchbook.core.search.models import SavedSearch, SavedSearchMatch, SearchDocument
+from watchbook.core.search.models import SavedSearch, SavedSearchMatch, ScoreChange, SearchDocument
 from watchbook.core.search.query import read
 from watchbook.core.search.tests.conftest import document
 
@@ -164,7 +164,7 @@ def test_a_score_that_comes_to_match_is_notified_once(loved):
         index.set_scores("topic", {"1": score})
         run_now("search.saved")
     assert len(notified()) == 1
-    assert not saved.anything_new(clock.now())
+    assert not ScoreChange.objects.exists()
 
 
 def test_a_score_is_compared_with_what_it_was_however_often_it_changed(loved):

@@ -65,7 +65,8 @@ def test_a_page_of_edits_costs_as_much_as_one_edit(board, tid):
     one = cost_of_storing(tid)
     for number in range(1, 20):
         board.world.edit(tid, floors[number].source_post_id, "都改")
-    assert len(cost_of_storing(tid)) == len(one) == 13  # versions, floors, stream, the search
+    # Versions, floors, stream, the search; SQLite takes the old words out of its index with two statements more.
+    assert len(cost_of_storing(tid)) == len(one) == (13 if connection.vendor == "sqlite" else 11)
 
 
 def test_what_is_known_of_a_page_is_found_by_the_indexes(tid):
