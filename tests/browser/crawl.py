@@ -13,7 +13,7 @@ from watchbook.base.testing.environment import NIGHTLY
 
 # A link to the original leads away from Watchbook; a kept picture or video is a file, not a page.
 LINKS = """() => [...document.querySelectorAll("a[href]:not([rel~=external])")].map((link) =>
-  [link.href, link.hasAttribute("download") || link.pathname.startsWith("/media/")])"""
+  [link.href, link.hasAttribute("download") || Boolean(link.pathname?.startsWith("/media/"))])"""
 # Ids, archives, executions, notes; and the names of communities and posts, which stand after their kind.
 _VARIABLE = re.compile(
     r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"

@@ -29,7 +29,7 @@ DAYS = 14
 
 
 def card(request: HttpRequest) -> Card:
-    title, url = _("Sitemaps"), reverse("sitemaps:monitors")
+    title, url = _("Websites"), reverse("sitemaps:monitors")
     found, state = overview(person_of(request))
     if not state["total"]:
         return Card(
