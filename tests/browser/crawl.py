@@ -17,7 +17,7 @@ LINKS = """() => [...document.querySelectorAll("a[href]:not([rel~=external])")].
 # Ids, archives, executions, notes; and the names of communities and posts, which stand after their kind.
 _VARIABLE = re.compile(
     r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"
-    r"|(?<=/reddit/r)/\w+|(?<=/reddit/posts)/\w+"
+    r"|(?<=/reddit/r)/\w+|(?<=/reddit/posts)/\w+|(?<=/reddit/u)/[\w-]+"
 )
 # Pages of a kind (every night two of them), and one of each way to filter or page through it.
 PER_SHAPE, PER_QUERY = 2 if NIGHTLY else 1, 1

@@ -46,7 +46,7 @@ class Abandoned:
         if is_gone is None or request.method not in {"GET", "HEAD"}:
             return self.get_response(request)
         if is_gone():
-            return HttpResponse(status=CLIENT_GONE)
+            return _gone()
 
         def before_query(execute: Callable[..., Any], *given: Any) -> Any:
             # Inside a transaction the view goes on: its end is for its own code to decide.
@@ -61,7 +61,14 @@ class Abandoned:
         request.may_stop = True  # type: ignore[attr-defined]
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        return HttpResponse(status=CLIENT_GONE) if isinstance(exception, ClientGone) else None
+        return _gone() if isinstance(exception, ClientGone) else None
+
+
+def _gone() -> HttpResponse:
+    response = HttpResponse(status=CLIENT_GONE, reason="Client Closed Request")
+    # The log of requests has it. Django would add a warning, although nothing is wrong with the server.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
 
 
 class Fair:

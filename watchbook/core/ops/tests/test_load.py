@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from watchbook.core.ops.load import Fair
+from watchbook.core.ops.load import CLIENT_GONE, Fair
 from watchbook.core.ops.server import _listen
 from watchbook.core.ops.starting import Bind
 from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, until
@@ -142,3 +142,9 @@ def test_granian_serves_with_several_processes_and_runs_jobs(tmp_path):
         assert not [line for line in process.lines if "Traceback" in line]
     finally:
         process.close()
+
+
+def test_request_of_a_client_that_left_is_no_warning(caplog, client, db):
+    answer = client.get("/healthz", **{"waitress.client_disconnected": lambda: True})
+    assert answer.status_code == CLIENT_GONE
+    assert [line.message for line in caplog.records if line.name == "django.request"] == []
