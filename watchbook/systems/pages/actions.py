@@ -153,8 +153,9 @@ def set_lists(site: Site, names: Sequence[str]) -> None:
     if not site.list_name and names:
         raise InvalidInput("more_lists", _("Single addresses have no list."))
     wanted = [name for name in dict.fromkeys(names) if name != site.list_name]
-    if any(url_lists.find(name, site.user) is None for name in wanted):
-        raise InvalidInput("more_lists", _("Choose one of your lists."), "unknown_list")
+    if unknown := [name for name in wanted if url_lists.find(name, site.user) is None]:
+        words = _("You have no list with this name: %(names)s") % {"names": cut(", ".join(unknown), 200)}
+        raise InvalidInput("more_lists", words, "unknown_list")
     if wanted == site.more_lists:
         return
     kept = {name: version for name, version in site.list_versions.items() if name in (site.list_name, *wanted)}

@@ -107,9 +107,11 @@ def get_site(request: HttpRequest, site_id: int) -> dict[str, Any]:
 def change_site(request: HttpRequest, site_id: int, body: SitePatch) -> dict[str, Any]:
     """Change the given fields."""
     site, values = _site(request, site_id), body.dict(exclude_unset=True)
-    is_paused = values.pop("is_paused", None)
+    is_paused, more_lists = values.pop("is_paused", None), values.pop("more_lists", None)
     with transaction.atomic():
         actions.change_site(site, values)
+        if more_lists is not None:
+            actions.set_lists(site, more_lists)
         if values.get("channel_ids") is not None:
             actions.set_channels(site, values["channel_ids"])
     if is_paused is not None:

@@ -280,9 +280,16 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
 @transaction.atomic
 def set_tags(name: str, tags: Sequence[str], *, actor: User | None = None) -> CommunityCache:
     row, kept = community(name), checked_tags(tags)
-    CommunityPool.objects.filter(name=row.community_name).update(categories=list(kept), updated_at=clock.now())
+    _change_listed(row, "categories", categories=list(kept))
     audit.record("reddit.tagged", actor=actor, subject=row.community_name, categories=list(kept))
     return row
+
+
+def _change_listed(row: CommunityCache, field: str, **values: Any) -> None:
+    """Tags and priority belong to the community list; a community that left it has neither."""
+    if not CommunityPool.objects.filter(name=row.community_name).update(**values, updated_at=clock.now()):
+        words = _("%(name)s is not in the community list. Add the community first.") % {"name": row.community_name}
+        raise InvalidInput(field, words, "not_listed")
 
 
 @transaction.atomic
@@ -307,7 +314,7 @@ def set_priority(name: str, priority: str, *, actor: Any = None) -> CommunityCac
     if priority not in CommunityPriority.values:
         raise InvalidInput("tier", _("Choose high, medium or low."))
     row = community(name)
-    CommunityPool.objects.filter(name=row.community_name).update(tier=priority, updated_at=clock.now())
+    _change_listed(row, "tier", tier=priority)
     rows.apply_assignments(rows.calculate_assignments(), clock.now())
     audit.record("reddit.wished", actor=actor, subject=row.community_name, tier=priority)
     return community(name)

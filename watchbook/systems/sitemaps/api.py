@@ -235,9 +235,14 @@ def edit_many(request: HttpRequest, body: MonitorsEdit) -> dict[str, Any]:
     values = body.dict(exclude_none=True)
     ids, add, remove = values.pop("ids"), values.pop("add_tags"), values.pop("remove_tags")
     found = list(MonitorTask.objects.of(person_of(request)).filter(pk__in=ids))
-    if len(found) != len(set(ids)):
-        raise Invalid(details=[{"field": "ids", "message": _("The monitor does not exist.")}])
-    return {"changed": actions.edit_many(found, values, add=",".join(add), remove=",".join(remove))}
+    if unknown := set(ids) - {monitor.pk for monitor in found}:
+        words = _("The monitor does not exist.")
+        raise Invalid(details=[{"field": "ids", "message": f"{words} {pk}"} for pk in sorted(unknown)])
+    used = {tag for monitor in found for tag in monitor.tag_list}
+    changed = actions.edit_many(found, values, add=",".join(add), remove=",".join(remove))
+    unused = [tag for tag in actions.joined_tags(remove).split(",") if tag and tag not in used]
+    added = [tag for tag in actions.joined_tags(add).split(",") if tag]
+    return {"changed": changed, "added_tags": added, "unused_tags": unused}
 
 
 @router.get("/monitors/{uuid:monitor_id}/changes", response=ChangePage)

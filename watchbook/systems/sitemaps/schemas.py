@@ -242,6 +242,8 @@ class MonitorsEdited(Answer):
     """How many monitors were changed."""
 
     changed: int
+    added_tags: list[str] = said("Tags that these monitors have now, as they are stored.")
+    unused_tags: list[str] = said("Tags of `remove_tags` that none of these monitors had.")
 
 
 def monitor_out(monitor: MonitorTask) -> dict[str, Any]:

@@ -221,8 +221,8 @@ def order_favourites(user: User, page_ids: Sequence[UUID]) -> None:
     """Put the user's favourites into this order; others stay behind them as they are."""
     rows = {row.page_id: row for row in Favourite.objects.filter(user=user).select_related("page__space")}
     wanted = list(dict.fromkeys(page_ids))
-    if any(pk not in rows for pk in wanted):
-        raise NotFound
+    if unknown := [pk for pk in wanted if pk not in rows]:
+        raise NotFound(details=[{"field": "page_ids", "message": str(pk)} for pk in unknown])
     rest = sorted((row for pk, row in rows.items() if pk not in wanted), key=lambda row: (row.position, row.pk))
     for number, row in enumerate([*(rows[pk] for pk in wanted), *rest], 1):
         row.position = number

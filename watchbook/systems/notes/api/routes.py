@@ -291,8 +291,10 @@ def read_again(request: HttpRequest) -> Any:
 
     def act(call: Call) -> tuple[int, dict[str, Any]]:
         ids = parse(ReadAgainBody, call.payload).note_ids
-        known = Note.objects.filter(note_id__in=ids).count()
-        return done({"queued": actions.read_again(ids, user=person_of(request), request=request), "known": known})
+        known = set(Note.objects.filter(note_id__in=ids).values_list("note_id", flat=True))
+        queued = actions.read_again(ids, user=person_of(request), request=request)
+        unknown = [note_id for note_id in dict.fromkeys(ids) if note_id not in known]
+        return done({"queued": queued, "known": len(known), "unknown_ids": unknown})
 
     return answered(request, act)
 

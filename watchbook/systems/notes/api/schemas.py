@@ -391,6 +391,7 @@ class ReadAgainOut(Answer):
 
     queued: int
     known: int = said("Collected notes among the given ones.")
+    unknown_ids: list[str] = said("Ids among those sent that are no collected notes. Nothing was queued for them.")
 
 
 class ReadAgainAnswer(Enveloped[ReadAgainOut]):

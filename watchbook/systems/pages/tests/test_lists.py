@@ -183,7 +183,8 @@ def test_several_lists_of_one_website_share_pages_budget_and_removals(desk: Desk
         second.add("/c")
         with clock.set_to(desk.now):
             added = desk.add_list(second.sitemap)
-            actions.set_lists(site, [added])
+            api, body = f"/api/v1/pages/sites/{site.pk}", {"more_lists": [added]}
+            assert client_of(desk.user).patch(api, body, "application/json").json()["more_lists"] == [added]
         read_all(desk)
         assert Page.objects.filter(site=site, is_listed=True).count() == 3
         assert SiteDay.objects.filter(new__gt=0).count() == 0
