@@ -186,7 +186,8 @@ def test_api_and_command(n8n, entry, capsys):
     assert found["points"][0]["counts"]["liked"]["value"] == 99
     assert found["files"][0]["state"] == "waiting"
     assert n8n.get("sources/nothing")["error"]["code"] == "NOT_FOUND"
-    assert n8n.post("read-again", {"note_ids": [entry.note_id, "x"]})["data"] == {"queued": 1, "known": 1}
+    asked = n8n.post("read-again", {"note_ids": [entry.note_id, "x"]})["data"]
+    assert asked == {"queued": 1, "known": 1, "unknown_ids": ["x"]}
     Candidate.objects.update(status="collected")
     capsys.readouterr()
     command("read-again", entry.note_id, "--json")
