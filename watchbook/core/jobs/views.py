@@ -48,6 +48,17 @@ def live(request: HttpRequest) -> HttpResponse:
     return render(request, "jobs/_running.html", _live(clock.now()))
 
 
+def live_work(request: HttpRequest, work: ShownRun | None, *, home: str, of: str = "") -> HttpResponse:
+    """Render the run of a source, which its page requests every 2 seconds; reload the page when the run has ended."""
+    if not getattr(request, "htmx", False):
+        return redirect(home)
+    if work is None:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    is_operator = bool(getattr(request.user, "is_staff", False))
+    shown = {"work": work, "of": of, "now": clock.now(), "is_operator": is_operator, "live_url": request.path}
+    return render(request, "jobs/_live_work.html", shown)
+
+
 def _live(now: Any) -> dict[str, Any]:
     shown = [ShownRun(run, now) for run in overview.running_now()]
     return {"running": shown, "running_count": sum(run.state == State.RUNNING for run in shown), "counted_at": now}

@@ -114,7 +114,8 @@ def own_feed(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
             messages.error(request, _("You have %(n)s feeds. Revoke one first.") % {"n": stream_feeds.MOST})
             return redirect("sitemaps:own_feed", found.pk)
         context["address"] = make(person_of(request), found, request)
-    context["feeds"] = of(person_of(request), found)
+    mine = of(person_of(request), found)
+    context["feeds"] = [(each, reverse("sitemaps:revoke_feed", args=[found.pk, each.pk])) for each in mine]
     return render(request, "sitemaps/feed.html", context)
 
 

@@ -228,13 +228,13 @@ class TestFeeds:
         path = self.address(reader, "topic_feed", FIRST_TID)
         other = path.replace(f"topic/{FIRST_TID}", "board/7")
         assert Client().get(f"/{other}").status_code == 404
-        (feed,) = get(reader, "topic_feed", FIRST_TID).context["feeds"]
+        ((feed, _revoke_url),) = get(reader, "topic_feed", FIRST_TID).context["feeds"]
         post(reader, "revoke_feed", feed.pk)
         assert Client().get(f"/{path}").status_code == 404
 
     def test_nobody_revokes_somebody_elses_feed(self, reader, bob, desk):
         self.address(reader, "topic_feed", FIRST_TID)
-        (feed,) = get(reader, "topic_feed", FIRST_TID).context["feeds"]
+        ((feed, _revoke_url),) = get(reader, "topic_feed", FIRST_TID).context["feeds"]
         assert post(browser(bob), "revoke_feed", feed.pk).status_code == 404
 
     def test_board_or_topic_that_is_not_there_has_no_feed(self, reader):

@@ -12,6 +12,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -252,7 +253,7 @@ def _own(request: HttpRequest, subject: Subject) -> HttpResponse:
             messages.error(request, _("You have %(n)s feeds. Revoke one first.") % {"n": stream_feeds.MOST})
             return redirect(request.path)
         context["address"] = feeds.make(user, subject, request)
-    context["feeds"] = feeds.of(user, subject)
+    context["feeds"] = [(each, reverse("nga:revoke_feed", args=[each.pk])) for each in feeds.of(user, subject)]
     return render(request, "nga/feed.html", context)
 
 

@@ -14,7 +14,8 @@ from django.utils.translation import gettext_noop, ngettext, pgettext, pgettext_
 
 from watchbook.base import clock
 from watchbook.core.health import Health, worst
-from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.jobs import overview
+from watchbook.core.jobs.models import JobSchedule
 from watchbook.core.jobs.overview import ShownRun
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
@@ -63,12 +64,8 @@ def next_run(job: str) -> Any:
 
 
 def live_work() -> ShownRun | None:
-    """The crawl, audit or reading that waits or runs now. What waits for its hour is not work."""
-    now = clock.now()
-    rows = JobRun.objects.live().filter(name__in=(CRAWL, AUDIT, THREAD), due_at__lte=now)
-    found = list(rows.select_related("requested_by").order_by("pk")[:10])
-    running = [run for run in found if run.state == State.RUNNING]
-    return ShownRun((running or found)[0], now) if found else None
+    """The crawl, audit or reading that is queued or running now."""
+    return overview.live_work((CRAWL, AUDIT, THREAD), clock.now())
 
 
 Row = TypeVar("Row", bound=Model)

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
+from watchbook.core.jobs import views as job_views
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.paging import keyset
@@ -137,14 +138,7 @@ def _entry(row: CrawlRunThread) -> Entry:
 
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """Render the running crawl or audit, polled every two seconds; reload the page when it has ended."""
-    if not getattr(request, "htmx", False):
-        return redirect("nga:runs")
-    work = live_work()
-    if work is None:
-        return HttpResponse(headers={"HX-Refresh": "true"})
-    is_operator = bool(getattr(request.user, "is_staff", False))
-    return render(request, "nga/_work.html", {"work": work, "now": clock.now(), "is_operator": is_operator})
+    return job_views.live_work(request, live_work(), home="nga:runs")
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from watchbook.base import clock
 from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.access import is_safe_target, person_of, staff_required
+from watchbook.core.jobs import views as job_views
 from watchbook.systems.reddit import actions, options
 from watchbook.systems.reddit.models import CommunityPool, CommunityPriority
 from watchbook.systems.reddit.pool import MAX_BYTES, SAMPLE, InvalidPoolFile, PoolFile, read_entries
 from watchbook.systems.reddit.records import HOME, community_path
-from watchbook.systems.reddit.views.page_header import community_or_404, is_operator, live_work, page_context
+from watchbook.systems.reddit.views.page_header import community_or_404, live_work, page_context
 
 ENDINGS = (".json", ".csv")
 
@@ -171,14 +171,8 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """Render the current crawl, requested every 2 seconds; reload the page when it has finished."""
-    if not getattr(request, "htmx", False):
-        return redirect(HOME)
     work = live_work()
-    if work is None:
-        return HttpResponse(headers={"HX-Refresh": "true"})
-    context = {"work": work, "now": clock.now(), "is_operator": is_operator(request)}
-    return render(request, "reddit/_work.html", context)
+    return job_views.live_work(request, work, home=HOME, of=work.args.get("community", "") if work else "")
 
 
 def _may_ask(request: HttpRequest) -> bool:

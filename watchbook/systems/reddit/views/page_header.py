@@ -12,7 +12,7 @@ from django.utils.translation import pgettext, pgettext_lazy
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
-from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs import overview
 from watchbook.core.jobs.overview import ShownRun
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
@@ -45,11 +45,7 @@ def is_operator(request: HttpRequest) -> bool:
 
 def live_work() -> ShownRun | None:
     """Return a queued or running crawl that a user or the half-hour schedule started, or None."""
-    now = clock.now()
-    rows = JobRun.objects.live().filter(name__in=(actions.CRAWL_DUE, actions.CRAWL_ONE), due_at__lte=now)
-    found = list(rows.select_related("requested_by").order_by("pk")[:10])
-    running = [run for run in found if run.state == State.RUNNING]
-    return ShownRun((running or found)[0], now) if found else None
+    return overview.live_work((actions.CRAWL_DUE, actions.CRAWL_ONE), clock.now())
 
 
 def community_or_404(name: str) -> CommunityCache:
