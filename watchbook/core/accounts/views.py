@@ -48,7 +48,6 @@ class SignupView(allauth_views.SignupView):
         return {**super().get_form_kwargs(), "request": self.request}
 
 
-@method_decorator(login_not_required, name="dispatch")
 class RenamePasskeyView(passkey_views.EditWebAuthnView):
     """Give a passkey of one's own another name. Asks for the password again after a while, as adding one does."""
 
@@ -64,6 +63,7 @@ class RenamePasskeyView(passkey_views.EditWebAuthnView):
         return response
 
 
+@method_decorator(login_not_required, name="dispatch")
 class PasskeyLoginView(passkey_views.LoginWebAuthnView):
     """Sign in with a passkey alone. Our script asks for the challenge as JSON; every other GET goes to the form."""
 

@@ -124,3 +124,9 @@ def test_passkey_is_renamed_by_its_owner_only(alice: User, bob: User) -> None:
     key.refresh_from_db()
     assert key.data["name"] == "Phone"
     assert AuditEvent.objects.filter(event="passkey.renamed").count() == 1
+
+
+def test_visitor_gets_the_challenge_of_a_passkey() -> None:
+    answer = client_of().get("/accounts/2fa/passkeys/login/", headers={"Accept": "application/json"})
+    assert answer.status_code == 200
+    assert answer.json()["request_options"]["publicKey"]["challenge"]
