@@ -56,6 +56,11 @@ class Visitor:
     def press(self, name: str, *, exact: bool = True) -> None:
         self.page.get_by_role("button", name=name, exact=exact).first.click()
 
+    def send(self, name: str) -> None:
+        """Press a button and wait for the page that follows: whoever goes elsewhere at once takes the form back."""
+        with self.page.expect_navigation():
+            self.press(name)
+
     def follow(self, name: str, *, exact: bool = True) -> None:
         self.page.get_by_role("link", name=name, exact=exact).first.click()
 

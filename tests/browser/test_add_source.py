@@ -14,7 +14,7 @@ from tests.browser.driver import Visitor
 from tests.browser.test_first_day import sign_up
 from tests.browser.world import Desk, World
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 OLIVE = "olive@example.com"
 

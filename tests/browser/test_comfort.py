@@ -12,7 +12,7 @@ from tests.browser.driver import Visitor
 from tests.browser.library_desk import ADA, LibraryDesk
 from tests.browser.test_library import ada, make
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 __all__ = ["ada"]
 

@@ -19,7 +19,7 @@ from tests.browser.library_desk import ADA, MOSS, LibraryDesk
 from tests.browser.paste_samples import EXPECTED, SAMPLES
 from watchbook.systems import library
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 BUNDLE = Path(library.__file__).parent / "static/library/editor.js"
 NEW_PAGE = """async ([space, parent, title, content]) => {

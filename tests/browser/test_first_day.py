@@ -11,7 +11,7 @@ import pytest
 from tests.browser.driver import Visitor, totp
 from tests.browser.world import PASSWORD, Desk, World
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 OLIVE, ANNA = "olive@example.com", "anna@example.com"
 
@@ -30,21 +30,20 @@ def sign_up(person: Visitor, email: str) -> None:
     person.page.get_by_label("E-mail").fill(email)
     person.page.get_by_label("Password", exact=True).fill(PASSWORD)
     person.page.get_by_label("Password again").fill(PASSWORD)
-    person.press("Create account")
+    person.send("Create account")
 
 
 def confirm(person: Visitor, world: World, email: str) -> None:
     """Open the link that came by mail."""
-    mails = world.mail.wait_for(lambda mails: [mail for mail in mails if email in mail.recipients])
-    link = next(link for mail in mails if email in mail.recipients for link in mail.links() if "confirm" in link)
-    person.go(link)
-    person.press("Confirm")
+    person.go(world.link_for(email, "confirm"))
+    person.send("Confirm")
 
 
 def switch_on_second_step(person: Visitor) -> str:
     person.go("/account/")
     person.follow("Two-factor authentication")
-    person.follow("Set up")
+    with person.page.expect_navigation():
+        person.follow("Set up")
     if person.page.get_by_role("heading", name="Confirm your identity").count():
         person.page.get_by_label("Password").fill(PASSWORD)
         person.press("Continue")

@@ -20,7 +20,7 @@ from tests.browser.driver import Visitor
 from tests.browser.world import OPERATOR, PASSWORD
 from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 FLOORS = 2000
 # A topic of a hundred pages is read in one go while the browser waits; a busy machine takes its time.

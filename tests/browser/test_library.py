@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.driver import Visitor
 from tests.browser.library_desk import ADA, MOSS, OLD_FILES, LibraryDesk
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.browser.driver import Visitor
 from tests.browser.world import MEMBER, OPERATOR, PASSWORD
 from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 SESSION = "made-up-session-of-the-browser-7731"
 NOTES = 26

@@ -115,6 +115,17 @@ def test_exceptions_of_this_test_are_up_to_date(pages: list[Address], endpoints:
     assert set(PUBLIC) | set(OTHER_PROOF) <= names
 
 
+def test_public_page_sends_nobody_to_sign_in(pages: list[Address]) -> None:
+    """Whoever asks for the way in, and comes back to the way in, never gets in."""
+
+    def check(address: Address) -> Iterator[str]:
+        answer = ask(Client(), "get", address)
+        if answer.status_code == 302 and answer["Location"].startswith("/accounts/login/?next="):
+            yield "is public, and asks a visitor to sign in"
+
+    expect_none([address for address in pages if address.name in PUBLIC], check)
+
+
 def test_anonymous_user_is_redirected_to_sign_in(pages: list[Address]) -> None:
     def check(address: Address) -> Iterator[str]:
         for method in ("get", *UNSAFE):

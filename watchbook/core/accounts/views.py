@@ -48,7 +48,6 @@ class SignupView(allauth_views.SignupView):
         return {**super().get_form_kwargs(), "request": self.request}
 
 
-@method_decorator(login_not_required, name="dispatch")
 class RenamePasskeyView(passkey_views.EditWebAuthnView):
     """Give a passkey of one's own another name. Asks for the password again after a while, as adding one does."""
 
