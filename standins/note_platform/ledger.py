@@ -84,9 +84,11 @@ class Ledger:
             self.notes[note_id] = note
             return note
 
-    def find(self, keyword: str) -> list[NoteEntry]:
+    def find(self, keyword: str, *, kind: str = "", since: int = 0, is_newest: bool = False) -> list[NoteEntry]:
         with self.lock:
-            return [note for note in self.notes.values() if keyword in note.title or keyword in note.text]
+            found = [note for note in self.notes.values() if keyword in note.title or keyword in note.text]
+        found = [note for note in found if kind in ("", note.kind) and note.published_ms >= since * 1000]
+        return sorted(found, key=lambda note: -note.published_ms) if is_newest else found
 
     def account(self, session: str) -> Account | None:
         with self.lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,17 @@ from standins.server import Answer, Request, Site
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
 REMOTE_SEARCH, REMOTE_DETAIL = "/remote/search", "/remote/detail"
 EXPLORE, ITEM, MEDIA = "/explore/", "/discovery/item/", "/media/"
+
+# How the web and a crawler service name types and times.
+KINDS = {0: "", 1: "video", 2: "normal", "all": "", "video": "video", "normal": "normal"}
+SPANS = {
+    "一天内": 86_400,
+    "一周内": 604_800,
+    "半年内": 15_811_200,
+    "day": 86_400,
+    "week": 604_800,
+    "half_year": 15_811_200,
+}
 
 # What a mood says: (code, words) in the envelope.
 SAYS = {
@@ -33,6 +45,9 @@ class NotePlatform(Site):
         super().__init__(host=host, port=port)
         self.ledger = Ledger()
         self.needs_token = True
+        # Off: it ignores type, time and order, as a service of the first contract does.
+        self.knows_narrowing = True
+        self.now: Callable[[], float] = time.time
         self.sets_cookies: dict[str, str] = {}
         self._life = random.Random(7)
         self.faults.on("*", when=self._hangs).hang()
@@ -103,13 +118,31 @@ class NotePlatform(Site):
             return refusal
         wish = request.json()
         keyword, number, size = str(wish["keyword"]), int(wish.get("page", 1)), int(wish.get("page_size", 20))
-        found = self.ledger.find(keyword)
+        found = self.ledger.find(keyword, **self._narrowed(wish))
         shown = found[(number - 1) * size : number * size]
         for note in shown:
             note.renew_token()
-        self._wrote(request, "search", keyword, "fine")
+        self._wrote(request, "search", keyword, "fine", asked=sorted(set(wish) - {"keyword", "page", "page_size"}))
         items = [shapes.suggestion(keyword), *(shapes.search_item(note) for note in shown)]
         return Answer.json(shapes.good({"has_more": number * size < len(found), "items": items}))
+
+    def _narrowed(self, wish: dict[str, Any]) -> dict[str, Any]:
+        """Type, time and order of a search, as the web and as a crawler service are asked for them."""
+        if not self.knows_narrowing:
+            return {}
+        labels = [label for one in wish.get("filters", ()) for label in one["tags"]]
+        span = SPANS.get(labels[0] if labels else str(wish.get("time_range", "")), 0)
+        return {
+            "kind": KINDS[wish.get("note_type", 0)],
+            "since": int(self.now()) - span if span else 0,
+            "is_newest": wish.get("sort") == "time_descending",
+        }
+
+    def short_link(self, note: NoteEntry) -> str:
+        """The address that people share: it leads to the note and its token."""
+        target = f"{self.url}{ITEM}{note.note_id}?xsec_token={note.token}&xsec_source=app_share"
+        self.route(f"/a/{note.note_id[-6:]}", lambda _request: Answer.redirect(target, 302))
+        return self.address(f"/a/{note.note_id[-6:]}")
 
     def _feed(self, request: Request) -> Answer:
         wish = request.json()
@@ -164,13 +197,14 @@ class NotePlatform(Site):
         account = self.ledger.account(request.cookies.get("web_session", ""))
         return _refusal("login" if account is None else account.mood)
 
-    def _wrote(self, request: Request, what: str, name: str, mood: str) -> None:
+    def _wrote(self, request: Request, what: str, name: str, mood: str, **more: Any) -> None:
         self.ledger.wrote(
             what=what,
             name=name,
             mood=mood,
             session=request.cookies.get("web_session", ""),
             request_id=request.headers.get("X-Request-ID"),
+            **more,
         )
 
     def _with_cookies(self, answer: Answer) -> Answer:

@@ -1,4 +1,4 @@
-"""The lists of candidates and notes: filters and columns that pages, exports and API share."""
+"""The lists of candidates, notes and keywords: filters and columns that pages, exports and API share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from django.utils.translation import pgettext_lazy
 from watchbook.kit import badges
 from watchbook.kit.lists import Changes, Choice, Column, Days, List, Order, Search, Text
 from watchbook.kit.lists.filters import Options
-from watchbook.systems.notes.models import CandidateStatus, Keyword, Note, NoteType
+from watchbook.systems.notes.models import (
+    CandidateStatus,
+    Keyword,
+    Note,
+    NoteType,
+    SearchSort,
+    SearchType,
+)
 
 KEYWORDS_OFFERED = 200
 
@@ -86,4 +93,39 @@ NOTES = List(
         ),
     ),
     changes=Changes("collected_at", "collected_at"),
+)  # fmt: skip
+
+
+ACTIVE, PAUSED, FAILING = "active", "paused", "failing"
+_IN_STATE = {
+    ACTIVE: Q(is_active=True, last_error=""),
+    FAILING: Q(is_active=True) & ~Q(last_error=""),
+    PAUSED: Q(is_active=False),
+}
+STATE = Choice(
+    "state", _("State"), where=lambda state: _IN_STATE[state],
+    choices=(
+        (ACTIVE, pgettext_lazy("keyword", "Active")),
+        (FAILING, pgettext_lazy("keyword", "Failing")),
+        (PAUSED, pgettext_lazy("keyword", "Paused")),
+    ),
+)  # fmt: skip
+KEYWORDS = List(
+    "keywords",
+    filters=(
+        Search("q", _("Search keywords"), columns=("keyword",)),
+        STATE,
+        Choice("sort", _("Search order"), "sort", choices=SearchSort.choices, counted=False),
+        Choice("note_type", _("Type"), "note_type", choices=SearchType.choices, counted=False),
+    ),
+    orders=(Order("newest", _("Newest first"), "created_at"),),
+    columns=tuple(
+        map(
+            Column,
+            (
+                "id", "keyword", "platform", "is_active", "sort", "note_type", "time_range", "every_minutes",
+                "last_search_at", "next_search_at", "found_count", "last_error", "created_at",
+            ),
+        )
+    ),
 )  # fmt: skip

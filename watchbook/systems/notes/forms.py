@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.systems.notes.actions import LONGEST_COOKIE
+from watchbook.systems.notes.models import SearchSort, SearchType, TimeRange
 from watchbook.systems.notes.rules import NotesError
-from watchbook.systems.notes.validation import LONGEST_KEYWORD, MOST_FOUND
+from watchbook.systems.notes.validation import LONGEST_KEYWORD
+from watchbook.systems.notes.validation.managed import LONGEST_PASTE, SHORTEST_EVERY
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
@@ -30,25 +33,54 @@ def secret_field() -> forms.CharField:
     )
 
 
-class KeywordForm(forms.Form):
+class EveryForm(forms.Form):
+    """How often something is read; empty follows the setting of this server."""
+
+    every_hours = forms.DecimalField(
+        label=_("Hours between searches"),
+        min_value=Decimal("0.1"),
+        max_value=720,
+        decimal_places=2,
+        required=False,
+        widget=forms.NumberInput(attrs={**PLAIN, "step": "any"}),
+        help_text=_("Empty: as set for this server."),
+    )
+
+    @property
+    def every_minutes(self) -> int | None:
+        hours = self.cleaned_data["every_hours"]
+        return max(SHORTEST_EVERY, round(hours * 60)) if hours else None
+
+
+class SearchForm(EveryForm):
+    """How a keyword is searched."""
+
+    sort = forms.ChoiceField(label=_("Search order"), choices=SearchSort.choices, required=False)
+    note_type = forms.ChoiceField(label=_("Type"), choices=SearchType.choices, required=False)
+    time_range = forms.ChoiceField(label=_("Published"), choices=TimeRange.choices, required=False)
+
+    field_order = ("keyword", "sort", "note_type", "time_range", "every_hours")
+
+    def values(self) -> dict[str, Any]:
+        named = {name: self.cleaned_data[name] for name in ("sort", "note_type", "time_range")}
+        return {**{name: value for name, value in named.items() if value}, "every_minutes": self.every_minutes}
+
+
+class KeywordForm(SearchForm):
     keyword = forms.CharField(
         label=_("Keyword"), max_length=LONGEST_KEYWORD, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
 
 
 class CandidatesForm(forms.Form):
-    """Addresses or ids, one on each line."""
+    """Whatever people have copied: share texts, links, IDs."""
 
     lines = forms.CharField(
-        label=_("Note URLs or IDs"),
-        max_length=MOST_FOUND * 600,
+        label=_("Links to notes"),
+        max_length=LONGEST_PASTE,
         widget=forms.Textarea(attrs={**PLAIN, "rows": 6}),
-        help_text=_("One per line, up to 500. A URL includes the token that the platform requires."),
+        help_text=_("Share texts, short links, links to notes, or IDs; up to 500, one or several per line."),
     )
-
-    def items(self) -> list[dict[str, Any]]:
-        lines = [line.strip() for line in str(self.cleaned_data["lines"]).splitlines()]
-        return [{"note_url" if "/" in line else "note_id": line} for line in lines if line]
 
 
 class LimitsForm(forms.Form):

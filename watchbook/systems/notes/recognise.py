@@ -8,24 +8,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from watchbook.base.text import cut
-from watchbook.base.web import client
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
 from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import Added, AddError, Choice, Found, Item, Link, Offer, Pick, Refusal
 from watchbook.systems.notes import actions, fetch
 from watchbook.systems.notes.access import may_work
+from watchbook.systems.notes.fetch.short_links import follow_short_link
 from watchbook.systems.notes.jobs import crawl
 from watchbook.systems.notes.models import Candidate, Keyword, Note
+from watchbook.systems.notes.parse.pasted import DOMAINS, SHORT_DOMAINS
 from watchbook.systems.notes.parse.records import InvalidNoteAddress, NoteAddress, bare_url, parse_note_url
 from watchbook.systems.notes.rules import NotesError
 from watchbook.systems.notes.validation import LONGEST_KEYWORD
 
 NOTE, SHORT, KEYWORD = "note", "short_link", "keyword"
-DOMAINS = ("xiaohongshu.com", "rednote.com")
-SHORT_DOMAINS = ("xhslink.com", "xhs.cn")
 # A note has no frequency; a keyword is searched by its own schedule.
-SHORT_REDIRECTS = 3
 KEYWORD_RANK = 5
 _PROFILE = re.compile(r"\A/user/profile/[0-9A-Za-z_-]+/?\Z")
 
@@ -68,19 +66,6 @@ def offer(user: User, found: Found) -> Offer:
     except InvalidNoteAddress:
         return Offer(found.title, why_not=_("The short link does not lead to a note."), code="no_note")
     return _note_offer(address, url)
-
-
-def follow_short_link(url: str) -> str:
-    """Return the address behind a short link. The note itself is not requested."""
-    for _hop in range(SHORT_REDIRECTS):
-        answer = client.get(url, follow=0, max_bytes=100_000, deadline_seconds=10)
-        target = answer.headers.get("location", "")
-        if not target:
-            return url
-        url = target
-        if any(part in url for part in ("/explore/", "/discovery/item/", "/search_result/")):
-            break
-    return url
 
 
 def _note_offer(address: NoteAddress, url: str) -> Offer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from watchbook.systems.notes import views
-from watchbook.systems.notes.views import candidates, cookies, executions, notes
+from watchbook.systems.notes.views import candidates, cookies, executions, keywords, notes
 
 app_name = "notes"
 
@@ -20,9 +20,11 @@ urlpatterns = [
     path("note/<str:note_id>/source/", notes.source, name="source"),
     path("note/<str:note_id>/read/", notes.read_again, name="read_again"),
     path("note/<str:note_id>/delete/", notes.delete, name="delete"),
-    path("keywords/", candidates.keywords, name="keywords"),
-    path("keywords/add/", candidates.add_keyword, name="add_keyword"),
-    path("keywords/<int:pk>/<slug:step>/", candidates.keyword_step, name="keyword_step"),
+    path("keywords/", keywords.keywords, name="keywords"),
+    path("keywords/add/", keywords.add_keyword, name="add_keyword"),
+    path("keywords/<int:pk>/", keywords.keyword, name="keyword"),
+    path("keywords/<int:pk>/delete/", keywords.delete_keyword, name="delete_keyword"),
+    path("keywords/<int:pk>/<slug:step>/", keywords.keyword_step, name="keyword_step"),
     path("cookies/", cookies.cookies, name="cookies"),
     path("cookies/add/", cookies.add, name="add_cookie"),
     path("cookies/rotate/", cookies.rotate, name="rotate"),

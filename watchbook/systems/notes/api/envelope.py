@@ -58,7 +58,7 @@ def answered(
     """Parse the body, act, and put the result or the error into the envelope."""
     call = Call(request)
     try:
-        if request.method == "POST":
+        if request.method in {"POST", "PATCH"}:
             call.payload = _body(request)
         status, body = act(call)
     except NotesError as error:

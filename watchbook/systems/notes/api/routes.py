@@ -7,18 +7,18 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
-from ninja import Query, Router
+from ninja import Query
 
 from watchbook.core.accounts.access import person_of
 from watchbook.core.api.document import refuses
 from watchbook.core.api.lists import DaysQuery, listed
 from watchbook.core.api.paging import PageQuery, keyset
-from watchbook.core.api.schemas import Answer
 from watchbook.core.media.store import files_of
 from watchbook.systems.notes import actions, filters
 from watchbook.systems.notes import validation as read
 from watchbook.systems.notes.access import reading, working
 from watchbook.systems.notes.api import schemas
+from watchbook.systems.notes.api.endpoints import listed_in_envelope, post, router
 from watchbook.systems.notes.api.envelope import Call, answered, done
 from watchbook.systems.notes.jobs import crawl
 from watchbook.systems.notes.models import Candidate, Cookie, Execution, Note, NoteWatch
@@ -33,7 +33,6 @@ from watchbook.systems.notes.rules import (
 from watchbook.systems.notes.validation import (
     AcquireBody,
     BatchBody,
-    Body,
     CandidatesBody,
     ClaimBody,
     CommitBody,
@@ -48,27 +47,6 @@ from watchbook.systems.notes.validation import (
     parse,
 )
 
-
-def body_schema(model: type[Body]) -> dict[str, Any]:
-    """Return the JSON schema of a body with its parts inlined, for the API documentation."""
-    schema = model.model_json_schema()
-    parts = schema.pop("$defs", {})
-
-    def inline(node: Any) -> Any:
-        if isinstance(node, dict):
-            if "$ref" in node:
-                return inline(parts[node["$ref"].rpartition("/")[2]])
-            return {
-                name: inline(value) for name, value in node.items() if name != "title" or not isinstance(value, str)
-            }
-        return [inline(one) for one in node] if isinstance(node, list) else node
-
-    inlined: dict[str, Any] = inline(schema)
-    return inlined
-
-
-router = Router()
-
 PARTLY = gettext_noop("Some notes could not be read. Each item has its own error.")
 
 NO_NOTE = gettext_noop("Note not found.")
@@ -80,23 +58,7 @@ Action = Callable[[Mapping[str, Any]], dict[str, Any]]
 CRAWLING = (404, 429, 502, 503, 504)
 
 
-def _post(
-    path: str, body: type[Body], answer: type[Answer], *refusals: int, partly: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Bodies are parsed in `validation`, so that a wrong one gets the envelope; the schema is for the documentation."""
-    content = {"application/json": {"schema": body_schema(body)}}
-    needed = any(field.is_required() for field in body.model_fields.values())
-    made: Callable[[Callable[..., Any]], Callable[..., Any]] = router.post(
-        path,
-        auth=working,
-        response={200: answer, 207: answer} if partly else answer,
-        exclude_unset=True,
-        openapi_extra={"requestBody": {"required": needed, "content": content}, **refuses(400, *refusals)},
-    )
-    return made
-
-
-@_post("/search", SearchBody, schemas.SearchAnswer, *CRAWLING)
+@post("/search", SearchBody, schemas.SearchAnswer, *CRAWLING)
 def search(request: HttpRequest) -> Any:
     """Search notes by keyword. Returns one page of results."""
 
@@ -109,7 +71,7 @@ def search(request: HttpRequest) -> Any:
     return answered(request, act)
 
 
-@_post("/detail", DetailBody, schemas.DetailAnswer, *CRAWLING)
+@post("/detail", DetailBody, schemas.DetailAnswer, *CRAWLING)
 def detail(request: HttpRequest) -> Any:
     """Read one note by ID and token, or by URL."""
 
@@ -123,7 +85,7 @@ def detail(request: HttpRequest) -> Any:
     return answered(request, act)
 
 
-@_post("/batch", BatchBody, schemas.BatchAnswer, *CRAWLING, partly=True)
+@post("/batch", BatchBody, schemas.BatchAnswer, *CRAWLING, partly=True)
 def batch(request: HttpRequest) -> Any:
     """Read up to 20 notes. Each item has its own result. Responds within the time limit."""
 
@@ -167,62 +129,58 @@ def _step(request: HttpRequest, action: Action) -> Any:
     return answered(request, lambda call: done(action(call.payload)))
 
 
-@_post("/workflow/candidates", CandidatesBody, schemas.StoredAnswer)
+@post("/workflow/candidates", CandidatesBody, schemas.StoredAnswer)
 def add_candidates(request: HttpRequest) -> Any:
     """Add candidates. A note that is already known is not added again."""
     return _step(request, actions.add_candidates)
 
 
-@_post("/workflow/acquire", AcquireBody, schemas.AcquireAnswer)
+@post("/workflow/acquire", AcquireBody, schemas.AcquireAnswer)
 def acquire(request: HttpRequest) -> Any:
     """Start a run of a workflow, unless one is in progress."""
     return _step(request, actions.acquire)
 
 
-@_post("/workflow/heartbeat", HolderBody, schemas.HeartbeatAnswer, 409)
+@post("/workflow/heartbeat", HolderBody, schemas.HeartbeatAnswer, 409)
 def heartbeat(request: HttpRequest) -> Any:
     """Renew the heartbeat of a run."""
     return _step(request, actions.heartbeat)
 
 
-@_post("/workflow/claim", ClaimBody, schemas.ClaimAnswer, 409)
+@post("/workflow/claim", ClaimBody, schemas.ClaimAnswer, 409)
 def claim(request: HttpRequest) -> Any:
     """Lock pending candidates for a run."""
     return _step(request, actions.claim)
 
 
-@_post("/workflow/commit", CommitBody, schemas.CommitAnswer, 404, 409)
+@post("/workflow/commit", CommitBody, schemas.CommitAnswer, 404, 409)
 def commit(request: HttpRequest) -> Any:
     """Save a note once and mark its candidate as collected."""
     return _step(request, actions.commit)
 
 
-@_post("/workflow/fail", FailBody, schemas.FailAnswer, 404, 409)
+@post("/workflow/fail", FailBody, schemas.FailAnswer, 404, 409)
 def fail(request: HttpRequest) -> Any:
     """Report that a candidate failed. After 3 counted failures its status is failed."""
     return _step(request, actions.fail)
 
 
-@_post("/workflow/release", ReleaseBody, schemas.ReleaseAnswer, 409)
+@post("/workflow/release", ReleaseBody, schemas.ReleaseAnswer, 409)
 def release(request: HttpRequest) -> Any:
     """End a run. Candidates that it still holds are pending again."""
     return _step(request, actions.release)
 
 
-@_post("/workflow/recover", RecoverBody, schemas.RecoverAnswer)
+@post("/workflow/recover", RecoverBody, schemas.RecoverAnswer)
 def recover(request: HttpRequest) -> Any:
     """Release locks that had no heartbeat for 30 minutes."""
     return _step(request, actions.recover)
 
 
-@_post("/workflow/report", ReportBody, schemas.ReportAnswer)
+@post("/workflow/report", ReportBody, schemas.ReportAnswer)
 def report(request: HttpRequest) -> Any:
     """Report a failed workflow. Opens an alert, which resolves when the workflow next completes."""
     return _step(request, actions.report)
-
-
-def _list(request: HttpRequest, page: dict[str, Any]) -> Any:
-    return answered(request, lambda call: (200, {"success": True, **page, "error": None}))
 
 
 class CandidatesQuery(DaysQuery):
@@ -238,23 +196,18 @@ class NotesQuery(DaysQuery):
     author: str = ""
 
 
-def _listed(request: HttpRequest, found: Any) -> Any:
-    """A page in the envelope of this API; a file as it is."""
-    return _list(request, found) if isinstance(found, dict) else found
-
-
 @router.get("/candidates", auth=reading, response=schemas.CandidateList, exclude_unset=True)
 def candidates(request: HttpRequest, page: Query[CandidatesQuery]) -> Any:
     """List candidates, newest first, with the filters of the page."""
     make = schemas.CandidateOut.of
-    return _listed(request, listed(request, filters.CANDIDATES, Candidate.objects.all(), page, make=make))
+    return listed_in_envelope(request, listed(request, filters.CANDIDATES, Candidate.objects.all(), page, make=make))
 
 
 @router.get("/sources", auth=reading, response=schemas.NoteList, exclude_unset=True)
 def sources(request: HttpRequest, page: Query[NotesQuery]) -> Any:
     """List collected notes, newest first, with the filters of the page."""
     make = schemas.NoteOut.of
-    return _listed(request, listed(request, filters.NOTES, Note.objects.all(), page, make=make))
+    return listed_in_envelope(request, listed(request, filters.NOTES, Note.objects.all(), page, make=make))
 
 
 @router.get(
@@ -285,7 +238,7 @@ def _history(note_id: str) -> dict[str, Any]:
     }
 
 
-@_post("/read-again", ReadAgainBody, schemas.ReadAgainAnswer)
+@post("/read-again", ReadAgainBody, schemas.ReadAgainAnswer)
 def read_again(request: HttpRequest) -> Any:
     """Queue collected notes to be read again. Another text becomes a version, other counts a point."""
 
@@ -302,10 +255,10 @@ def read_again(request: HttpRequest) -> Any:
 @router.get("/executions", auth=reading, response=schemas.ExecutionList)
 def executions(request: HttpRequest, page: Query[PageQuery]) -> Any:
     """List runs and their locks, newest first."""
-    return _list(request, keyset(Execution.objects.all(), page, by="-id", make=schemas.ExecutionOut.of))
+    return listed_in_envelope(request, keyset(Execution.objects.all(), page, by="-id", make=schemas.ExecutionOut.of))
 
 
 @router.get("/cookies", auth=working, response=schemas.CookieList)
 def cookies(request: HttpRequest, page: Query[PageQuery]) -> Any:
     """List the cookie pool, without the cookies themselves."""
-    return _list(request, keyset(Cookie.objects.all(), page, by="id", make=schemas.CookieOut.of))
+    return listed_in_envelope(request, keyset(Cookie.objects.all(), page, by="id", make=schemas.CookieOut.of))

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -25,11 +26,15 @@ from watchbook.systems.notes import options
 from watchbook.systems.notes.fetch.refusals import as_notes_errors, check_answer
 from watchbook.systems.notes.parse.documents import EMPTY, LOGIN_REQUIRED, NOT_READABLE, NOTE_GONE, PlatformRefusal
 from watchbook.systems.notes.parse.note import parse_feed, parse_page, parse_search
-from watchbook.systems.notes.parse.records import NoteAddress, NoteRecord, SearchPage
+from watchbook.systems.notes.parse.records import CardRecord, NoteAddress, NoteRecord, SearchPage
 from watchbook.systems.notes.rules import Code, NotesError
 
 # Share of the time limit for waiting on the rate limit; the rest is for the response.
 WAITING_SHARE = 0.6
+
+
+GENERAL, ANY_TYPE, ANY_TIME = "general", "all", "any"
+TIME_RANGES = {"day": timedelta(days=1), "week": timedelta(days=7), "half_year": timedelta(days=183)}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,22 @@ class SearchQuery:
     keyword: str
     page: int = 1
     page_size: int = 20
+    sort: str = GENERAL
+    note_type: str = ANY_TYPE
+    time_range: str = ANY_TIME
+
+    @property
+    def narrowed(self) -> dict[str, str]:
+        """What differs from a plain search, so that a service of the first contract gets the body it knows."""
+        plain = {"sort": GENERAL, "note_type": ANY_TYPE, "time_range": ANY_TIME}
+        return {name: value for name, usual in plain.items() if (value := getattr(self, name)) != usual}
+
+    def allows(self, card: CardRecord, now: datetime) -> bool:
+        """Whether a result is of the type and time that were asked for: a service may not know these fields."""
+        if self.note_type not in (ANY_TYPE, card.note_type):
+            return False
+        longest = TIME_RANGES.get(self.time_range)
+        return longest is None or card.published_at is None or card.published_at >= now - longest
 
 
 @dataclass
@@ -107,6 +128,9 @@ class Adapter(Protocol):
 MAX_JSON_BYTES, MAX_PAGE_BYTES = 4 * 1024 * 1024, 6 * 1024 * 1024
 ITEM = "/discovery/item/"
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
+# How the platform's own search names types and times.
+NOTE_TYPES = {ANY_TYPE: 0, "video": 1, "normal": 2}
+TIME_LABELS = {"day": "一天内", "week": "一周内", "half_year": "半年内"}
 CANNOT_SEARCH = gettext_noop("The page adapter cannot search. Use the remote adapter.")
 
 
@@ -120,7 +144,10 @@ class StandIn:
         self.base_url = options.STANDIN_URL.value.rstrip("/")
 
     def search(self, query: SearchQuery, login: Login, seconds: float) -> SearchPage:
-        body = {"keyword": query.keyword, "page": query.page, "page_size": query.page_size, "sort": "general"}
+        body: dict[str, Any] = {"keyword": query.keyword, "page": query.page, "page_size": query.page_size}
+        body |= {"sort": query.sort, "note_type": NOTE_TYPES[query.note_type]}
+        if label := TIME_LABELS.get(query.time_range):
+            body["filters"] = [{"type": "filter_note_time", "tags": [label]}]
         with as_notes_errors():
             return parse_search(self._post(SEARCH, body, login, seconds))
 
@@ -219,7 +246,7 @@ class Remote:
         self.base_url = options.REMOTE_URL.value.rstrip("/")
 
     def search(self, query: SearchQuery, login: Login, seconds: float) -> SearchPage:
-        body = {"keyword": query.keyword, "page": query.page, "page_size": query.page_size}
+        body = {"keyword": query.keyword, "page": query.page, "page_size": query.page_size, **query.narrowed}
         with as_notes_errors():
             return parse_search(self._post("/search", body, login, seconds))
 

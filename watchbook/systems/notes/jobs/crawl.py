@@ -55,7 +55,9 @@ def search(
     if isinstance(found, NotesError):
         found.cookie_used = session.name
         raise found
-    return SearchPage(tuple(hide_author(card) for card in found.cards), found.has_more), session.name
+    now = clock.now()
+    cards = tuple(hide_author(card) for card in found.cards if query.allows(card, now))
+    return SearchPage(cards, found.has_more), session.name
 
 
 def read_note(

@@ -103,7 +103,11 @@ def search_keyword(keyword: Keyword) -> list[CardRecord]:
     """The hits of the first pages. Raises Trouble."""
     cards: list[CardRecord] = []
     for number in range(1, options.SEARCH_PAGES.value + 1):
-        page, _cookie = crawl.search(SearchQuery(keyword.keyword, number, PAGE_SIZE), platform=keyword.platform)
+        query = SearchQuery(
+            keyword.keyword, number, PAGE_SIZE,
+            sort=keyword.sort, note_type=keyword.note_type, time_range=keyword.time_range,
+        )  # fmt: skip
+        page, _cookie = crawl.search(query, platform=keyword.platform)
         cards += page.cards
         if not page.has_more:
             break
@@ -135,7 +139,7 @@ def schedule_next(
 ) -> None:
     Keyword.objects.filter(pk=keyword.pk).update(
         last_search_at=now,
-        next_search_at=now + timedelta(minutes=minutes or options.SEARCH_EVERY.value),
+        next_search_at=now + timedelta(minutes=minutes or keyword.every_minutes or options.SEARCH_EVERY.value),
         last_error=cut(error, 300),
         found_count=keyword.found_count + found,
     )

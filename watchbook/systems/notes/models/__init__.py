@@ -1,4 +1,4 @@
-"""The four tables of the seed, and the tables of leases, circuit breakers, fences and keywords."""
+"""The four tables of the seed, and the tables of leases, circuit breakers and fences."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ from django.db.models.functions import Now
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.base import clock
+from watchbook.systems.notes.models.keywords import Keyword, SearchSort, SearchType, TimeRange
 from watchbook.systems.notes.models.readings import NotePoint, NoteVersion, NoteWatch, Presence
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM
 
-__all__ = ["NotePoint", "NoteVersion", "NoteWatch", "Presence"]
+__all__ = [
+    "Keyword",
+    "NotePoint",
+    "NoteVersion",
+    "NoteWatch",
+    "Presence",
+    "SearchSort",
+    "SearchType",
+    "TimeRange",
+]
 
 
 def status_check(choices: type[models.TextChoices], name: str, column: str = "status") -> models.CheckConstraint:
@@ -323,35 +333,6 @@ class AllowedUser(models.Model):
 
     class Meta:
         db_table = "notes_allowed_users"
-
-
-class KeywordQuerySet(models.QuerySet["Keyword"]):
-    def due(self, now: datetime) -> KeywordQuerySet:
-        return self.filter(is_active=True, next_search_at__lte=now).order_by("next_search_at", "id")
-
-
-class Keyword(models.Model):
-    """A keyword that is searched for candidates."""
-
-    # The folded form: two spellings of one word are one keyword on every database.
-    folded = models.CharField(max_length=200)
-    keyword = models.CharField(max_length=200)
-    platform = models.CharField(max_length=30, default=DEFAULT_PLATFORM)
-    is_active = models.BooleanField(default=True)
-    next_search_at = models.DateTimeField(default=clock.now)
-    last_search_at = models.DateTimeField(null=True, default=None)
-    last_error = models.CharField(max_length=300, blank=True, default="")
-    found_count = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField(default=clock.now)
-
-    objects = KeywordQuerySet.as_manager()
-
-    class Meta:
-        db_table = "notes_keywords"
-        constraints = [models.UniqueConstraint(fields=["platform", "folded"], name="notes_keyword_once")]
-
-    def __str__(self) -> str:
-        return self.keyword
 
 
 class Watched(models.Model):

@@ -16,6 +16,7 @@ from watchbook.systems.notes.tests import data
 def furnish(owner: User) -> dict[str, list[str]]:
     """Fill every list of the pipeline; its paths name nothing that has to exist."""
     Cookie.objects.create(cookie_name="one", cookie_encrypted="sealed")
+    keyword, _new = actions.add_keyword("Lantern", note_type="video", every_minutes=120)
     found = data.add_candidates(2)
     mine = data.holder()
     actions.claim(data.held(mine))
@@ -23,4 +24,4 @@ def furnish(owner: User) -> dict[str, list[str]]:
     media.want("notes", [Wanted("https://media.example.com/0.jpg", found[0])])
     file = KeptFile.objects.get(url="https://media.example.com/0.jpg")
     media.keep(file, blobs.put(b"made-up content"), Facts("text/plain"))
-    return {"media_id": [str(file.pk)], "note_id": [found[0]]}
+    return {"media_id": [str(file.pk)], "note_id": [found[0]], "keyword_id": [str(keyword.pk)]}

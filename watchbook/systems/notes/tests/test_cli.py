@@ -44,7 +44,7 @@ def test_keywords_are_added_once_and_listed(says):
     }
     assert says("keywords", "add", "LANTERN")["keywords"][0]["added"] is False
     listed = says("keywords", "list")["keywords"]
-    assert [row["keyword"] for row in listed] == ["灯笼", "Lantern"]
+    assert [row["keyword"] for row in listed] == ["Lantern", "灯笼"], "newest first"
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\S+\+00:00", row["next_search_at"]) for row in listed), "as ISO has it"
     assert Keyword.objects.count() == 2
 

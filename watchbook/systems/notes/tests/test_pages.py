@@ -146,9 +146,9 @@ class TestCandidates:
         ]  # fmt: skip
 
     @pytest.mark.parametrize(("lines", "words"), [
-        (f"{note_id(1)}\nnot a note", "Line 2: Give a note ID"), ("", "This field is required"),
-        ("a\x00b", "Null characters are not allowed"), ("\n".join([note_id(1)] * 501), "Give 1 to 500 items."),
-        ("javascript://x/explore/1", "Line 1"),
+        ("not a note", "This line has no link to a note."), ("", "This field is required"),
+        ("a\x00b", "Null characters are not allowed"), ("javascript://x/explore/1", "Line 1:"),
+        ("https://example.com/no-such-note?a=1", "This link does not lead to a note."),
     ])  # fmt: skip
     def test_a_wrong_line_is_named_and_nothing_is_lost(self, chief, lines, words):
         answer = chief.post(reverse("notes:add_candidates"), {"lines": lines})

@@ -13,9 +13,9 @@ from watchbook.base.testing.people import client_of
 from watchbook.core.accounts.models import User
 from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
+from watchbook.systems.notes.fetch.short_links import follow_short_link
 from watchbook.systems.notes.jobs.collect import collect
 from watchbook.systems.notes.models import Candidate, Keyword, Note
-from watchbook.systems.notes.recognise import follow_short_link
 from watchbook.systems.notes.store.candidates import FoundNote, decrypt_token, store_found
 from watchbook.systems.notes.tests.data import offer as offer_notes
 

@@ -68,12 +68,23 @@ BAD_NUMBER = gettext_noop("This number is out of range.")
 BAD_STATUS = gettext_noop("status must be completed or failed.")
 BAD_ERROR = gettext_noop("Give the error as an object with a code.")
 OTHER_PLATFORM = gettext_noop("All notes of a batch must be of its platform.")
+BAD_SORT = gettext_noop(
+    "sort must be general, time_descending, popularity_descending, comment_descending or collect_descending."
+)
+BAD_TYPE = gettext_noop("note_type must be all, normal or video.")
+BAD_RANGE = gettext_noop("time_range must be any, day, week or half_year.")
 UNKNOWN_FIELD = gettext_noop("This field is unknown.")
 NOT_VALID = gettext_noop("This value is not valid.")
 
 Payload = Mapping[str, Any]
 Text = Annotated[str, Field(max_length=2048)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+Sort = Literal["general", "time_descending", "popularity_descending", "comment_descending", "collect_descending"]
+SearchedType = Literal["all", "normal", "video"]
+Range = Literal["any", "day", "week", "half_year"]
+NARROWING_SENTENCES = {"sort": BAD_SORT, "note_type": BAD_TYPE, "time_range": BAD_RANGE}
 
 
 class Body(BaseModel):
@@ -84,12 +95,18 @@ class Body(BaseModel):
 
 
 class SearchBody(Body):
-    sentences = {"keyword": NO_KEYWORD, "page": BAD_PAGE, "page_size": BAD_PAGE, "timeout_seconds": BAD_NUMBER}
+    sentences = {
+        "keyword": NO_KEYWORD, "page": BAD_PAGE, "page_size": BAD_PAGE, "timeout_seconds": BAD_NUMBER,
+        **NARROWING_SENTENCES,
+    }  # fmt: skip
 
     keyword: str = Field(max_length=LONGEST_KEYWORD)
     page: int = Field(1, ge=1, le=MAX_PAGE)
     page_size: int = Field(20, ge=1, le=MAX_PAGE_SIZE)
     timeout_seconds: float | None = Field(None, ge=0.1, le=60)
+    sort: Sort = "general"
+    note_type: SearchedType = "all"
+    time_range: Range = "any"
 
 
 class AddressBody(Body):
@@ -236,7 +253,9 @@ def read_query(body: SearchBody) -> SearchQuery:
     keyword = clean_text(body.keyword).strip()
     if not keyword:
         raise invalid(NO_KEYWORD, "keyword")
-    return SearchQuery(keyword, body.page, body.page_size)
+    return SearchQuery(
+        keyword, body.page, body.page_size, sort=body.sort, note_type=body.note_type, time_range=body.time_range
+    )
 
 
 def read_address(body: AddressBody, field: str = "note_id") -> NoteAddress:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_noop
 from watchbook.base import clock
 from watchbook.base.crypto import DecryptionError
 from watchbook.base.logs.redact import remember
-from watchbook.base.text import clean_text, cut, fold
+from watchbook.base.text import clean_text, cut
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
@@ -25,10 +25,11 @@ from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs import actions as job_actions
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.notes import encryption, fetch, options, store, validation
+from watchbook.systems.notes.actions.keywords import add_keyword as add_keyword  # used with the others by its callers
 from watchbook.systems.notes.encryption import redacted
 from watchbook.systems.notes.fetch import Adapter, Login, SearchQuery, pairs_of
 from watchbook.systems.notes.jobs import crawl
-from watchbook.systems.notes.models import AllowedUser, Candidate, Cookie, Keyword
+from watchbook.systems.notes.models import AllowedUser, Candidate, Cookie
 from watchbook.systems.notes.parse.documents import STALE_TOKEN
 from watchbook.systems.notes.parse.records import NoteAddress
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM, Code, NotesError, invalid
@@ -44,7 +45,6 @@ from watchbook.systems.notes.validation import (
     RecoverBody,
     ReleaseBody,
     ReportBody,
-    SearchBody,
     parse,
 )
 
@@ -178,22 +178,6 @@ def disallow_user(user: User, *, actor: User | None = None) -> bool:
     if was_allowed:
         audit.record("notes.access_removed", actor=actor, subject=user.email)
     return was_allowed
-
-
-def add_keyword(keyword: str, platform: str = DEFAULT_PLATFORM) -> tuple[Keyword, bool]:
-    """Add or enable a keyword. Returns whether it is new."""
-    query = validation.read_query(parse(SearchBody, {"keyword": keyword}))
-    made, is_new = Keyword.objects.get_or_create(
-        folded=cut(fold(query.keyword), 200), platform=platform, defaults={"keyword": query.keyword}
-    )
-    if not is_new and not made.is_active:
-        set_keyword_active(made, True)
-    return made, is_new
-
-
-def set_keyword_active(keyword: Keyword, is_active: bool) -> None:
-    keyword.is_active, keyword.next_search_at = is_active, clock.now()
-    keyword.save(update_fields=["is_active", "next_search_at"])
 
 
 def add_cookie(
@@ -342,12 +326,6 @@ def delete_author_notes(author_id: str, *, user: User | None = None) -> int:
     if gone:
         audit.record("notes.author_notes_deleted", actor=user, subject=author_id, notes=gone)
     return gone
-
-
-def search_soon(keyword: Keyword, user: User | None = None, request: HttpRequest | None = None) -> JobRun:
-    """Queue a search of this keyword now, regardless of its schedule."""
-    set_keyword_active(keyword, True)
-    return job_actions.run_soon("notes.search", user=user, request=request)
 
 
 def collect_soon(user: User | None = None, request: HttpRequest | None = None) -> JobRun:

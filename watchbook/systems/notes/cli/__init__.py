@@ -1,4 +1,4 @@
-"""`watchbook notes`: collect, recover, keywords, cookies, security audit."""
+"""`watchbook notes`: collect, recover, cookies, security audit; keywords and candidates are beside it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def group() -> None:
 
 
 @contextmanager
-def _as_failures(as_json: bool) -> Iterator[None]:
+def as_failures(as_json: bool) -> Iterator[None]:
     """What the pipeline refuses, as one sentence."""
     from watchbook.systems.notes.rules import NotesError  # after Django is set up
 
@@ -43,7 +43,7 @@ def collect(now: datetime | None, as_json: bool) -> None:
     from watchbook.systems.notes.jobs.collect import collect as run  # after Django is set up
 
     progress = Progress()
-    with _as_failures(as_json), clock.set_to(now):
+    with as_failures(as_json), clock.set_to(now):
         totals = asdict(run(lambda **figures: progress(figures)))
     progress.end()
     answer(totals, [f"{name}: {value}" for name, value in totals.items()], as_json=as_json)
@@ -107,50 +107,6 @@ def _set_access(email: str, allowed: bool, as_json: bool) -> None:
 
 
 @group.group()
-def keywords() -> None:
-    """Manage the keywords that find candidates."""
-
-
-@keywords.command("add")
-@click.argument("words", nargs=-1, required=True)
-@with_json
-def add_keywords(words: tuple[str, ...], as_json: bool) -> None:
-    """Add keywords. Quote keywords that contain spaces."""
-    from watchbook.systems.notes import actions  # after Django is set up
-
-    with _as_failures(as_json):
-        made = [actions.add_keyword(word) for word in words]
-    shown = [{"keyword": keyword.keyword, "added": is_new} for keyword, is_new in made]
-    lines = [f"{row['keyword']}: {'added' if row['added'] else 'known'}" for row in shown]
-    answer({"keywords": shown}, lines, as_json=as_json)
-
-
-@keywords.command("list")
-@with_json
-def list_keywords(as_json: bool) -> None:
-    """Every keyword, when it was searched, and what it found."""
-    from watchbook.systems.notes.models import Keyword  # after Django is set up
-
-    names = ("keyword", "platform", "is_active", "last_search_at", "next_search_at", "found_count", "last_error")
-    rows = list(Keyword.objects.order_by("id").values(*names))
-    answer({"keywords": rows}, table([[row[name] for name in names] for row in rows], names), as_json=as_json)
-
-
-@keywords.command("search")
-@with_now
-@with_json
-def search_keywords(now: datetime | None, as_json: bool) -> None:
-    """Search every keyword that is due, here and now."""
-    from watchbook.core.jobs.cli import run_or_fail
-    from watchbook.core.jobs.runner import run_now  # after Django is set up
-
-    with _as_failures(as_json), clock.set_to(now):
-        run = run_or_fail(lambda: run_now("notes.search"))
-    found = {"keywords": 0, "added": 0, "failed": 0, **run.progress, "outcome": run.outcome or run.state}
-    answer(found, [f"{name}: {value}" for name, value in found.items()], as_json=as_json)
-
-
-@group.group()
 def cookies() -> None:
     """Manage the cookie pool. Cookies are never displayed."""
 
@@ -168,7 +124,7 @@ def add_cookie(name: str, platform: str, priority: int, daily_limit: int, user_a
 
     plain = click.prompt("Cookie", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
     values: dict[str, Any] = {"priority": priority, "daily_limit": daily_limit, "user_agent": user_agent}
-    with _as_failures(as_json):
+    with as_failures(as_json):
         row, is_new = actions.add_cookie(name, plain.strip(), platform=platform, **values)
     names = ("cookie_name", "mark", "encryption_key_id", "daily_limit", "priority")
     shown = {"added": is_new, **{field: getattr(row, field) for field in names}}
@@ -209,7 +165,7 @@ def enable(name: str, as_json: bool) -> None:
 def _switch(name: str, on: bool, as_json: bool) -> None:
     from watchbook.systems.notes import actions  # after Django is set up
 
-    with _as_failures(as_json):
+    with as_failures(as_json):
         row = actions.switch_cookie(name, on=on)
     shown = {"cookie_name": row.cookie_name, "is_enabled": row.is_enabled}
     answer(shown, [f"{name}: {'enabled' if on else 'disabled'}"], as_json=as_json)
@@ -222,7 +178,7 @@ def reset(name: str, as_json: bool) -> None:
     """Make a cookie active again and set its error counters to 0."""
     from watchbook.systems.notes import actions  # after Django is set up
 
-    with _as_failures(as_json):
+    with as_failures(as_json):
         row = actions.reset_cookie(name)
     answer({"cookie_name": row.cookie_name, "status": row.status}, [f"{name}: {row.status}"], as_json=as_json)
 
@@ -234,7 +190,7 @@ def probe(name: str, as_json: bool) -> None:
     """Send one test request with a cookie. A failed test bans a cookie that is cooling down."""
     from watchbook.systems.notes import actions  # after Django is set up
 
-    with _as_failures(as_json):
+    with as_failures(as_json):
         found = actions.probe_cookie(name)
     answer(found, [f"{name}: {'good' if found['success'] else found['reason']}, {found['status']}"], as_json=as_json)
 
@@ -245,7 +201,7 @@ def rotate_keys(as_json: bool) -> None:
     """Re-encrypt all cookies with the first key. You can stop it and start it again."""
     from watchbook.systems.notes import actions  # after Django is set up
 
-    with _as_failures(as_json):
+    with as_failures(as_json):
         done = actions.rotate_keys()
     figures: dict[str, Any] = asdict(done)
     answer(figures, [f"{name}: {value}" for name, value in figures.items()], as_json=as_json)
@@ -266,3 +222,13 @@ def security_audit(logs: tuple[Path, ...], tree: tuple[Path, ...], as_json: bool
     answer(report.as_json(), [*lines, f"passed={str(report.passed).lower()}"], as_json=as_json)
     if not report.passed:
         raise SystemExit(1)
+
+
+def _add_groups() -> None:
+    from watchbook.systems.notes.cli.managed import candidates, keywords  # they use what is above
+
+    group.add_command(keywords)
+    group.add_command(candidates)
+
+
+_add_groups()
