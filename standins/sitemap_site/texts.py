@@ -42,6 +42,8 @@ class PageText:
     language: str = "en"
     # A part of the article with the class "berths"; not content
     berths: str = ""
+    # Addresses of pictures in the article; not content
+    pictures: tuple[str, ...] = ()
     encoding: str = "utf-8"
     mood: Mood = "plain"
 
@@ -57,6 +59,8 @@ class Texts:
     def __init__(self) -> None:
         self.pages: dict[str, PageText] = {}
         self.history: dict[str, list[PageText]] = {}
+        # Files beside the pages, by path: bytes and media type
+        self.files: dict[str, tuple[bytes, str]] = {}
         self.has_noise = True
         self._served = 0
 
@@ -73,6 +77,9 @@ class Texts:
         return page
 
     def answer(self, path: str) -> Answer | None:
+        if path in self.files:
+            body, kind = self.files[path]
+            return Answer(200, body, content_type=kind)
         page = self.pages.get(path)
         if page is None:
             return None
@@ -89,6 +96,7 @@ class Texts:
         if self.has_noise:
             lines.insert(1, f"<p>Page called {number} times, most recently at {number % 24:02d}:{number % 60:02d}</p>")
             lines.insert(len(lines) // 2 + 1, f"<p>{PROMOTIONS[number % len(PROMOTIONS)]}</p>")
+        lines += [f'<p><img src="{escape(address)}" alt="Picture"></p>' for address in page.pictures]
         if page.berths:
             lines.append(f'<div class="berths"><p>{escape(page.berths)}</p></div>')
         data: dict[str, Any] = {"@type": "WebPage", "name": page.title}

@@ -205,6 +205,18 @@ class UrlLists:
 
 
 @dataclass(frozen=True)
+class AddressReader:
+    """How a system reads an address of the web for the library; see core.stream.clip.read_address."""
+
+    # "module:function" (address, user) -> Clip, or None for an address that is not its own; raises ClipError
+    read: str
+    # the kind of its clips
+    kind: str
+    # True: it reads any address, so readers that know the site are asked before it
+    is_general: bool = False
+
+
+@dataclass(frozen=True)
 class Media:
     """How a system keeps files of its items in core.media."""
 
@@ -321,6 +333,10 @@ class Source:
     clip_kinds: tuple[str, ...] = ()
     # name of the URL that saves a clip of another system; empty = this system saves none
     clip_page: str = ""
+    # name of the URL that saves an address of the web, which other apps share with this one
+    share_page: str = ""
+    # how it reads an address of the web for a clip; None = it reads none
+    reader: AddressReader | None = None
     # "module:function" (user) -> the scopes of its own that this person may see, beside those of the house
     scopes: str = ""
     # scopes of API tokens for its own part of the API
@@ -435,6 +451,16 @@ def source_of_job(name: str) -> Source | None:
 def clip_source() -> Source | None:
     """Return the system that saves clips of other systems, or None if none is installed."""
     return next((source for source in sources() if source.clip_page), None)
+
+
+def share_page() -> str:
+    """Return the name of the URL that takes shared addresses, or an empty text if no installed system has one."""
+    return next((source.share_page for source in sources() if source.share_page), "")
+
+
+def readers() -> list[AddressReader]:
+    """Return who reads addresses for clips: those that know a site first."""
+    return sorted((source.reader for source in sources() if source.reader), key=lambda reader: reader.is_general)
 
 
 def job_called(name: str) -> Job | None:

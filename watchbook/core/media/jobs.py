@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any, Protocol
 
+from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext_noop
 
@@ -80,11 +83,41 @@ def _next_batch(closed: set[str]) -> list[KeptFile]:
     return expiring or list(due.order_by("next_try_at", "pk")[:BATCH])
 
 
+class Writer(Protocol):
+    """Opens the transactions of a fetcher: a run with its lease, or nothing more than a transaction."""
+
+    def writing(self) -> AbstractContextManager[Any]: ...
+
+
+class _Plain:
+    def writing(self) -> AbstractContextManager[Any]:
+        return transaction.atomic()
+
+
+def fetch_now(system: str, object_id: str, *, most: int, seconds: float) -> int:
+    """Fetch files of one item while a user waits; after so many seconds the others wait for the job."""
+    fetch = Fetcher(_Plain(), deadline_seconds=seconds)
+    until = time.monotonic() + seconds
+    mine = FileReference.objects.filter(system=system, object_id=object_id, file__in=_due())
+    for row in mine.select_related("file").order_by("position", "pk")[:most]:
+        fetch.deadline_seconds = until - time.monotonic()
+        if fetch.deadline_seconds <= 0 or not fetch.has_room():
+            break
+        if row.file.host in fetch.closed:
+            continue
+        try:
+            fetch.one(row.file)
+        except GiveUp:  # the storage fails: the item is shown without its files
+            break
+    return fetch.counts["kept"]
+
+
 class Fetcher:
     """One run: what was counted, the hosts that are not asked again, and the room that is left."""
 
-    def __init__(self, ctx: JobContext) -> None:
+    def __init__(self, ctx: Writer, *, deadline_seconds: float | None = None) -> None:
         self.ctx = ctx
+        self.deadline_seconds = deadline_seconds
         self.counts: Counter[str] = Counter()
         self.closed: set[str] = set()
         self._has_room = False
@@ -142,7 +175,8 @@ class Fetcher:
                 answer = client.get(
                     url, headers={"Referer": file.referer} if file.referer else None, to_file=path,
                     max_bytes=min(options.FILE_MEGABYTES.value * MEGABYTE, self.room()),
-                    deadline_seconds=options.TIMEOUT_SECONDS.value, spacing_seconds=SPACING_SECONDS,
+                    deadline_seconds=self.deadline_seconds or options.TIMEOUT_SECONDS.value,
+                    spacing_seconds=SPACING_SECONDS, wait_seconds=min(30.0, self.deadline_seconds or 30.0),
                 )  # fmt: skip
                 return _checked(path, answer.size, may_be_page=may_be_page)
             except WebError as error:

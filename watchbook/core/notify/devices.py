@@ -10,10 +10,12 @@ from django.contrib.auth.signals import user_logged_out
 from django.db import transaction
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.templatetags.static import static
+from django.urls import reverse
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.base import clock
+from watchbook.core import registry
 from watchbook.core.notify import push
 from watchbook.core.notify.models import NotificationChannel
 
@@ -65,7 +67,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         }
         for size, purpose in ICONS
     ]
-    about = {
+    about: dict[str, Any] = {
         "id": "/",
         "name": "Watchbook",
         "short_name": "Watchbook",
@@ -76,6 +78,10 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "theme_color": "#1c4f93",
         "icons": icons,
     }
+    if page := registry.share_page():
+        # Android names a shared address in `text` more often than in `url`; the page finds it in both.
+        params = {"title": "title", "text": "text", "url": "url"}
+        about["share_target"] = {"action": reverse(page), "method": "GET", "params": params}
     return JsonResponse(about, content_type="application/manifest+json")
 
 

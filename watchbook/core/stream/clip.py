@@ -43,6 +43,31 @@ def find_clip(kind: str, object_id: str, user: User) -> Clip | None:
     return None
 
 
+class ClipError(Exception):
+    """An address could not be read for a clip. `message` is for the user, `code` for programs."""
+
+    def __init__(self, message: str, code: str = "not_read") -> None:
+        super().__init__(message)
+        self.message, self.code = message, code
+
+
+def read_address(url: str, user: User) -> Clip | None:
+    """Read an address of the web now, and return it as an item that `find_clip` finds from then on.
+
+    Sends requests, so no page is shown by it. None: no installed system reads this address. Raises ClipError.
+    """
+    for reader in registry.readers():
+        found: Clip | None = registry.load(reader.read)(url, user)
+        if found is not None:
+            return found
+    return None
+
+
+def can_read_again(kind: str) -> bool:
+    """Whether items of this kind are read when a user asks for it, and not by themselves."""
+    return any(reader.kind == kind for reader in registry.readers())
+
+
 @dataclass(frozen=True)
 class Address:
     """An address of this server: the name of its URL, the values in its path, and what follows the path."""

@@ -12,6 +12,7 @@ Problem
 │  └─ Archived        409   `archived`: unarchive the space or workspace first
 ├─ Wrong              422   a value cannot be used; details name the field
 │  └─ NoAccount       422   no such user: invite the address instead
+├─ TooMany            429   too many web pages in a short time
 └─ OtherChannel       423   another deployment owns the workspace, or the owner is unknown
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from watchbook.core.api.errors import Conflict, Invalid, Locked, NotAllowed, NotFound, Problem
+from watchbook.core.api.errors import Conflict, Invalid, Locked, NotAllowed, NotFound, Problem, TooMany
 
 __all__ = [
     "Archived",
@@ -35,6 +36,7 @@ __all__ = [
     "NotFound",
     "OtherChannel",
     "Problem",
+    "TooMany",
     "VersionConflict",
     "Wrong",
 ]

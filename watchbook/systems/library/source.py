@@ -47,6 +47,9 @@ TOOLS = (
         "POST /library/clip",
         "Save a collected item (topic, post, note, sitemap change) to a library space.",
     ),
+    Tool(
+        "save_page_to_library", "POST /library/save", "Read a web page by its address and save it to a library space."
+    ),
 )
 
 OWNED = (
@@ -75,6 +78,7 @@ SOURCE = Source(
     badges={"editor": EDITOR_BADGES},
     figures=FIGURES,
     clip_page="library:clip",
+    share_page="library:save",
     home_url="library:overview",
     tools=TOOLS,
     card=f"{PACKAGE}.card:card",

@@ -4,6 +4,7 @@ PageTrouble
 |-- Wall          a login or check page in the place of the page; the page may be there
 |-- Soft404       an error page with status 200; the page may be there
 |-- Unselected    the selectors of a rule match nothing; the page or the rule must change
+|-- NotAPage      a file where a page was asked for; only for the library
 `-- Unreadable    no markup and no text; nothing is known about the page
 """
 
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from watchbook.base import sandbox
@@ -23,14 +26,17 @@ from watchbook.base.web.body import declared_charset
 from watchbook.base.web.errors import BadAnswer, TooManyRedirects, WebError
 from watchbook.base.web.response import REDIRECTS, Answer, Validators, error_for
 from watchbook.systems.pages import options
-from watchbook.systems.pages.parse import PageRecord, Selectors
+from watchbook.systems.pages.parse import Article, PageRecord, Selectors
 from watchbook.systems.pages.parse.robots import Robots, parse_robots
 
 READ_TASK = "watchbook.systems.pages.parse.text:read_task"
+ARTICLE_TASK = "watchbook.systems.pages.parse.article:article_task"
 CPU_SECONDS, MEMORY_MB = 10.0, 512.0
 HOPS = 5
 ROBOTS_BYTES = 512 * 1024
 DEADLINE_SECONDS, WAIT_SECONDS = 30.0, 60.0
+# A user waits for the page of a clip.
+ARTICLE_WAIT_SECONDS = 10.0
 MISSING = (404, 410)
 PERMANENT = (301, 308)
 NO_SELECTORS = Selectors()
@@ -63,6 +69,14 @@ class Unselected(PageTrouble):
     message = gettext_noop("The selectors of your rules match nothing on this page.")
 
 
+class NotAPage(PageTrouble):
+    code = "not_a_page"
+    message = gettext_noop("This address is a file, not a web page. Upload the file to a page of the library instead.")
+
+
+SIGNS = {"wall": Wall, "soft_404": Soft404, "unselected": Unselected, "unreadable": Unreadable}
+
+
 @dataclass(frozen=True)
 class Fetched:
     """The answer for one address. `hops` are redirects with their status; `record` is None for 304."""
@@ -92,7 +106,30 @@ def fetch_page(
     selectors: Selectors = NO_SELECTORS,
 ) -> Fetched:
     """Read a page. 404 and 410 are answers; every other failure raises a WebError."""
-    address = check_url(url).url
+    answer, hops = _follow(check_url(url).url, validators=validators, spacing_seconds=spacing_seconds)
+    return _read(answer, hops, selectors)
+
+
+def fetch_article(url: str) -> Article:
+    """Read a page for the library while a user waits: main text with its markup. Every failure raises a WebError."""
+    address = check_url(url, own_url=settings.PUBLIC_URL).url
+    answer, hops = _follow(address, wait_seconds=ARTICLE_WAIT_SECONDS)
+    _check_wall(answer, hops)
+    if answer.status >= 300:
+        raise error_for(answer)
+    if answer.content_type not in HTML and answer.content_type != "text/plain":
+        raise NotAPage(answer.content_type)
+    return Article.of(answer.url, _call(ARTICLE_TASK, answer, {"url": answer.url}))
+
+
+def _follow(
+    address: str,
+    *,
+    validators: Validators | None = None,
+    spacing_seconds: float | None = None,
+    wait_seconds: float = WAIT_SECONDS,
+) -> tuple[Answer, tuple[tuple[str, int], ...]]:
+    """Return the answer behind all redirects, and each of these with its status."""
     hops: list[tuple[str, int]] = []
     for _hop in range(HOPS + 1):
         answer = client.get(
@@ -104,10 +141,10 @@ def fetch_page(
             follow=0,
             raise_for_status=False,
             spacing_seconds=spacing_seconds,
-            wait_seconds=WAIT_SECONDS,
+            wait_seconds=wait_seconds,
         )
         if answer.status not in REDIRECTS:
-            return _read(answer, tuple(hops), selectors)
+            return answer, tuple(hops)
         hops.append((address, answer.status))
         following = _location(answer)
         if following in [past for past, _status in hops]:
@@ -126,8 +163,7 @@ def _location(answer: Answer) -> str:
 def _read(answer: Answer, hops: tuple[tuple[str, int], ...], selectors: Selectors) -> Fetched:
     if answer.is_not_modified:
         return Fetched(200, answer.url, hops, None, is_not_modified=True)
-    if hops and _LOGIN_PATH.search(urlsplit(answer.url).path) and not _LOGIN_PATH.search(urlsplit(hops[0][0]).path):
-        raise Wall("redirected to a login page")
+    _check_wall(answer, hops)
     if answer.status in MISSING:
         return Fetched(answer.status, answer.url, hops, PageRecord({}, "", 0))
     if answer.status >= 300:
@@ -135,27 +171,34 @@ def _read(answer: Answer, hops: tuple[tuple[str, int], ...], selectors: Selector
     return Fetched(answer.status, answer.url, hops, _record(answer, selectors), answer.validators)
 
 
+def _check_wall(answer: Answer, hops: tuple[tuple[str, int], ...]) -> None:
+    if hops and _LOGIN_PATH.search(urlsplit(answer.url).path) and not _LOGIN_PATH.search(urlsplit(hops[0][0]).path):
+        raise Wall("redirected to a login page")
+
+
 def _record(answer: Answer, selectors: Selectors) -> PageRecord:
     """What the page says. Documents of another type are kept by their digest."""
     kind = answer.content_type
     if kind not in HTML and kind != "text/plain":
         return PageRecord({"type": kind[:100], "digest": answer.sha256}, "", answer.size)
+    record = PageRecord.of(_call(READ_TASK, answer, asdict(selectors)))
+    if record.is_empty:
+        raise Unreadable
+    return record
+
+
+def _call(task: str, answer: Answer, argument: dict[str, Any]) -> dict[str, Any]:
+    """Let the limited child read an answer. A page that is not what was asked for raises its error."""
     charset = declared_charset(answer.headers.get("content-type", "")) or ""
     with scratch("page") as folder:
         body = folder / "body"
         body.write_bytes(answer.body)
-        argument = {"charset": charset, "is_plain": kind == "text/plain", **asdict(selectors)}
-        told = sandbox.call(READ_TASK, argument, input_path=body, cpu_seconds=CPU_SECONDS, memory_mb=MEMORY_MB)
-    record = PageRecord.of(told)
-    if "wall" in record.signs:
-        raise Wall
-    if "soft_404" in record.signs:
-        raise Soft404
-    if "unselected" in record.signs:
-        raise Unselected
-    if "unreadable" in record.signs or record.is_empty:
-        raise Unreadable
-    return record
+        given = {"charset": charset, "is_plain": answer.content_type == "text/plain", **argument}
+        found = dict(sandbox.call(task, given, input_path=body, cpu_seconds=CPU_SECONDS, memory_mb=MEMORY_MB))
+    for sign, error in SIGNS.items():
+        if sign in found["signs"]:
+            raise error
+    return found
 
 
 def fetch_robots(address: str) -> str:

@@ -326,3 +326,26 @@ class SiteDay(models.Model):
     class Meta:
         db_table = "web_site_days"
         constraints = [models.UniqueConstraint(fields=["site", "day"], name="web_page_site_day")]
+
+
+class WebClip(models.Model):
+    """A page of the web as a user last read it for the library; what the library saved is compared with it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False)
+    url = models.CharField(max_length=2048)
+    url_digest = models.CharField(max_length=40)
+    title = models.CharField(max_length=500, blank=True, default="")
+    # zstd of markup and text
+    html = models.BinaryField(default=bytes)
+    text = models.BinaryField(default=bytes)
+    # Digest of title and text: the same page has the same version for every user
+    version = models.CharField(max_length=16)
+    read_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "web_clips"
+        constraints = [models.UniqueConstraint(fields=["user", "url_digest"], name="web_clip_once")]
+        indexes = [models.Index(fields=["read_at"], name="web_clip_read")]
+
+    def __str__(self) -> str:
+        return self.title or self.url

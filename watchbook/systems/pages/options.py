@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from watchbook.base.env import Option, integer
+from watchbook.base.env import Option, integer, switch
 
 DAILY_REQUESTS = Option(
     "PAGES_DAILY_REQUESTS", integer, default=1000, minimum=1, maximum=1_000_000,
@@ -30,4 +30,13 @@ KEEP_VERSIONS_DAYS = Option(
 SITES_PER_USER = Option(
     "PAGES_SITES_PER_USER", integer, default=200, minimum=1, group="limits", title=_("Websites per user"),
     help="Limit of websites per user whose pages are read."
+)  # fmt: skip
+CLIP_PICTURES = Option(
+    "PAGES_CLIP_PICTURES", switch, default=True, group="retention", title=_("Keep pictures of saved web pages"),
+    help="on: keep pictures of web pages that users save to the library. off: store only their addresses.",
+)  # fmt: skip
+KEEP_CLIPS_DAYS = Option(
+    "PAGES_KEEP_CLIPS_DAYS", integer, default=90, minimum=1,
+    group="retention", title=_("Readings of saved pages, days"),
+    help="Days to keep the last reading of a web page that was saved to the library. The saved page stays.",
 )  # fmt: skip

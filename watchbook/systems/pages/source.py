@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as _p
 
-from watchbook.core.registry import Colour, Example, Job, Owned, Recogniser, SearchKind, Source, Tool
+from watchbook.core.registry import (
+    AddressReader,
+    Colour,
+    Example,
+    Job,
+    Media,
+    Owned,
+    Recogniser,
+    SearchKind,
+    Source,
+    Tool,
+)
 from watchbook.core.schedule import cron, every
 from watchbook.kit.badges import bad, info, off, ok, warn
 
@@ -31,6 +42,7 @@ FIGURES = {
     "gone": _p("figure", "gone"),
     "delisted": _p("figure", "no longer listed"),
     "versions": _p("figure", "versions"),
+    "clips": _p("figure", "clips"),
     "sites": _p("figure", "websites"),
 }
 TOOLS = (
@@ -98,5 +110,7 @@ SOURCE = Source(
         examples=(Example(_("Page"), "example.com/prices", "globe", ("page",)),),
     ),
     clip=f"{PACKAGE}.clip:clip",
+    reader=AddressReader(f"{PACKAGE}.clip:read", "web_clip", is_general=True),
+    media=Media(visible=f"{PACKAGE}.store.clips:visible", switch=f"{PACKAGE}.options:CLIP_PICTURES"),
     page_titles=f"{PACKAGE}.clip:page_titles",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from html import unescape
 from uuid import UUID, uuid4
@@ -14,17 +14,17 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
-from watchbook.base.text import cut
+from watchbook.base.text import clean_text, cut
 from watchbook.core import registry
 from watchbook.core.accounts.models import User
 from watchbook.core.media.models import FileState, KeptFile
 from watchbook.core.media.store import visible_file
-from watchbook.core.stream.clip import Clip, find_clip
+from watchbook.core.stream.clip import Clip, ClipError, can_read_again, find_clip, read_address
 from watchbook.kit.diff import Difference, compare
 from watchbook.kit.links import safe_link
 from watchbook.systems.library import access
-from watchbook.systems.library.errors import NotFound
-from watchbook.systems.library.models import Attachment, NodeType, Page, PageOrigin, PageVersion, SpaceRole
+from watchbook.systems.library.errors import NotFound, TooMany, Wrong
+from watchbook.systems.library.models import Attachment, NodeType, Page, PageOrigin, PageVersion, Space, SpaceRole
 from watchbook.systems.library.parse.archive import PageRecord
 from watchbook.systems.library.parse.html import to_text
 from watchbook.systems.library.parse.links import with_addresses
@@ -62,9 +62,55 @@ def clip(user: User, *, kind: str, object_id: str, space_id: UUID, parent_page_i
     """
     space = access.space_for(user, space_id, WRITER)
     access.may_hold(user, parent_page_id)
-    found = see_clip(user, kind, object_id)
+    return _save(user, see_clip(user, kind, object_id), space, parent_page_id)
+
+
+def save_address(
+    user: User, url: str, *, space_id: UUID, parent_page_id: UUID | None = None, title: str = ""
+) -> Page:  # fmt: skip
+    """Read an address of the web now and save it as a page with its origin and its pictures. For editors."""
+    space = access.space_for(user, space_id, WRITER)
+    access.may_hold(user, parent_page_id)
+    with writing(space.pk, structural=False):
+        pass  # refused before anything is requested, and again when the page is written
+    found = _read(user, url)
+    named = cut(" ".join(clean_text(title).split()), 500)
+    return _save(user, replace(found, title=named) if named else found, space, parent_page_id)
+
+
+def _read(user: User, url: str) -> Clip:
+    try:
+        found = read_address(url.strip(), user)
+    except ClipError as error:
+        if error.code == "too_many":
+            raise TooMany(error.message) from error
+        raise Wrong("url", error.message, code=error.code) from error
+    if found is None:
+        raise Wrong("url", _("No source on this server reads web pages."), code="no_reader")
+    return found
+
+
+def read_source(user: User, page_id: UUID) -> SourceState:
+    """Read the address that a page was saved from again. For editors. The page stays; `update_clip` changes it."""
+    page = access.page_for(user, page_id, WRITER)
+    state = source_state(user, page)
+    if state is None or not state.can_read_again:
+        raise NotFound
+    with writing(page.space_id, structural=False):
+        pass  # refused before anything is requested
+    found = _read(user, state.origin.link)
+    with writing(page.space_id, structural=False):
+        # The reading of another member is not visible to this one: from now on the page is compared with the newest.
+        rows = PageOrigin.objects.filter(page=page)
+        rows.update(source=found.source, kind=found.kind, object_id=found.id)
+    again = source_state(user, page)
+    assert again is not None
+    return again
+
+
+def _save(user: User, found: Clip, space: Space, parent_page_id: UUID | None) -> Page:
     content, pictures = _with_pictures(user, clean_content(_content(found)))
-    records = prepare_all([PageRecord(cut(found.title, 500) or kind, NodeType.FILE, content, None)])
+    records = prepare_all([PageRecord(cut(found.title, 500) or found.kind, NodeType.FILE, content, None)])
     with writing(space.pk):
         attachments.adopt(space.workspace_id, pictures, user)
         place = parent_at(space, parent_page_id or clips_folder(user, space.pk))
@@ -106,6 +152,11 @@ class SourceState:
     # How many versions the source has had since; 0 where it does not count them.
     versions_since: int = 0
     has_changed: bool = False
+
+    @property
+    def can_read_again(self) -> bool:
+        """Whether its source is an address that is read when a user asks for it."""
+        return bool(self.origin.link) and can_read_again(self.origin.kind)
 
 
 def source_state(user: User, page: Page) -> SourceState | None:

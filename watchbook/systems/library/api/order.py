@@ -224,12 +224,22 @@ def source(request: HttpRequest, page_id: UUID) -> dict[str, Any]:
     found = actions.source_state(user, actions.open_page(user, page_id))
     if found is None:
         raise NotFound
+    return _source_out(found)
+
+
+def _source_out(found: actions.SourceState) -> dict[str, Any]:
     return {
-        "page_id": page_id, "source": found.origin.source, "kind": found.origin.kind, "link": found.origin.link,
-        "object_id": found.origin.object_id, "saved_version": found.origin.version,
+        "page_id": found.origin.page_id, "source": found.origin.source, "kind": found.origin.kind,
+        "link": found.origin.link, "object_id": found.origin.object_id, "saved_version": found.origin.version,
         "source_version": found.item.version if found.item else None, "has_changed": found.has_changed,
         "versions_since": found.versions_since,
     }  # fmt: skip
+
+
+@router.post("/pages/{uuid:page_id}/source/read", response=PageSourceOut, openapi_extra=CHANGING)
+def read_source(request: HttpRequest, page_id: UUID) -> dict[str, Any]:
+    """Read the web page that a page was saved from again, and get whether it has changed. The saved text stays."""
+    return _source_out(actions.read_source(person_of(request), page_id))
 
 
 @router.post("/pages/{uuid:page_id}/source/update", response=PageOut, openapi_extra=CHANGING)

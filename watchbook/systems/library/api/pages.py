@@ -11,6 +11,7 @@ from uuid import UUID
 from django.http import FileResponse, HttpRequest
 from ninja import File, Form, Query, Router, Schema, Status
 from ninja.files import UploadedFile
+from pydantic import Field
 
 from watchbook.base.store.folder import scratch
 from watchbook.core.accounts.access import person_of
@@ -95,6 +96,13 @@ class ClipIn(Schema):
     id: str
     space_id: UUID
     parent_page_id: UUID | None = None
+
+
+class SaveIn(Schema):
+    url: str = Field(max_length=2048)
+    space_id: UUID
+    parent_page_id: UUID | None = None
+    title: str = Field("", max_length=500)
 
 
 class ChildrenQuery(PageQuery):
@@ -355,6 +363,19 @@ def clip(request: HttpRequest, body: ClipIn) -> Status[dict[str, Any]]:
         object_id=body.id,
         space_id=body.space_id,
         parent_page_id=body.parent_page_id,
+    )
+    return Status(201, PageOut.of(made))
+
+
+@router.post("/save", response={201: PageOut}, openapi_extra=refuses(404, 409, 423))
+def save_address(request: HttpRequest, body: SaveIn) -> Status[dict[str, Any]]:
+    """Read a web page now and save it to the library with its origin. 422 with the reason if it cannot be read."""
+    made = actions.save_address(
+        person_of(request),
+        body.url,
+        space_id=body.space_id,
+        parent_page_id=body.parent_page_id,
+        title=body.title,
     )
     return Status(201, PageOut.of(made))
 

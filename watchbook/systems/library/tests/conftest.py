@@ -102,6 +102,7 @@ def clips(monkeypatch: pytest.MonkeyPatch) -> None:
     room = "watchbook.systems.library.tests"
     tides = registry.Source(
         slug="tides", title="Tides", icon="stream", clip=f"{room}.clipping:clip", package=room,
+        reader=registry.AddressReader(f"{room}.clipping:read", "library_test"),
         media=registry.Media(visible=f"{room}.clipping:visible"),
     )  # fmt: skip
     real = registry.sources()

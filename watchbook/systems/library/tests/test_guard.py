@@ -185,6 +185,8 @@ def writing_actions(world) -> dict:
         "start_migration": lambda: actions.start_migration(olga, world.empty.pk),
         "store_reconciliation": lambda: actions.store_reconciliation(olga, ws),
         "trash_page": lambda: actions.trash_page(olga, page),
+        "read_source": lambda: actions.read_source(olga, world.saved.pk),
+        "save_address": lambda: actions.save_address(olga, "https://example.org/tide/1", space_id=space),
         "update_clip": lambda: actions.update_clip(olga, world.saved.pk),
         "merge_tags": lambda: actions.merge_tags(olga, world.tag.pk, world.other_tag.pk),
         "order_favourites": lambda: actions.order_favourites(olga, [page]),

@@ -169,7 +169,7 @@ def clip(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _clip_all(request, found)
     spaces = writable(user)
-    chosen = _chosen(request, spaces)
+    chosen = chosen_space(request, spaces)
     clips = actions.clips_folder(user, chosen.pk) if chosen else None
     kind, object_id, item = found[0]
     context = {
@@ -202,7 +202,7 @@ def _seen(user: User, kind: str, object_id: str) -> Clip | None:
 
 def _clip_all(request: HttpRequest, found: list[tuple[str, str, Clip]]) -> HttpResponse:
     """Save each item in a transaction of its own; what was refused is named."""
-    space_id = _first_space(request) if given(request, "space") == "first" else given_id(request, "space")
+    space_id = first_space(request) if given(request, "space") == "first" else given_id(request, "space")
     if space_id is None:
         raise Wrong("space", _("Choose a space."))
     parent = given_id(request, "parent") if given(request, "parent") != "top" else None
@@ -225,7 +225,7 @@ def _clip_all(request: HttpRequest, found: list[tuple[str, str, Clip]]) -> HttpR
     return done(request, page_path(folder) if folder else reverse("library:space", args=[space_id]), words)
 
 
-def _first_space(request: HttpRequest) -> UUID:
+def first_space(request: HttpRequest) -> UUID:
     """Create a workspace with a space for a user who can edit none yet, so that the first item has a place."""
     user = reader(request)
     if spaces := writable(user):
@@ -234,7 +234,7 @@ def _first_space(request: HttpRequest) -> UUID:
     return actions.create_space(user, workspace.pk, _("Saved items")).pk
 
 
-def _chosen(request: HttpRequest, spaces: list[Space]) -> Space | None:
+def chosen_space(request: HttpRequest, spaces: list[Space]) -> Space | None:
     wanted = request.GET.get("space", "")
     return next((space for space in spaces if str(space.pk) == wanted), spaces[0] if spaces else None)
 

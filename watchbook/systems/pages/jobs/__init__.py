@@ -12,7 +12,8 @@ from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.pages import options
-from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageVersion, Site
+from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageVersion, Site, WebClip
+from watchbook.systems.pages.store.clips import delete_clips
 from watchbook.systems.pages.store.lists import batched, lists_of, url_rules
 from watchbook.systems.pages.store.pages import KIND
 
@@ -69,8 +70,8 @@ def plan_next(site: Site, ctx: JobContext) -> None:
 
 
 def delete_old(ctx: JobContext) -> Outcome:
-    """Delete versions older than the retention option, and websites that were deleted."""
-    removed = {"versions": _delete_versions(ctx), "sites": 0}
+    """Delete versions and readings older than the retention options, and websites that were deleted."""
+    removed = {"versions": _delete_versions(ctx), "clips": _delete_clips(ctx), "sites": 0}
     for site in Site.objects.exclude(deleted_at=None):
         _delete_pages(ctx, site)
         with ctx.writing():
@@ -89,6 +90,15 @@ def _delete_versions(ctx: JobContext) -> int:
             continue
         with ctx.writing():
             removed += PageVersion.objects.filter(page=page_id, number__lt=number).delete()[0]
+    return removed
+
+
+def _delete_clips(ctx: JobContext) -> int:
+    before, removed = ctx.now - timedelta(days=options.KEEP_CLIPS_DAYS.value), 0
+    ids = list(WebClip.objects.filter(read_at__lt=before).values_list("pk", flat=True))
+    for batch in batched(ids, BATCH):
+        with ctx.writing():
+            removed += delete_clips(batch)
     return removed
 
 

@@ -28,6 +28,27 @@ class Selectors:
 
 
 @dataclass(frozen=True)
+class Article:
+    """A page for the library: its main text with simple markup, and the pictures in it by address."""
+
+    url: str
+    title: str
+    html: str
+    text: str
+    pictures: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Names what the page says in few characters, the same for every reader."""
+        return sha256(f"{self.title}\n{self.text}".encode()).hexdigest()[:12]
+
+    @classmethod
+    def of(cls, url: str, found: dict[str, Any]) -> Article:
+        """The article that the child returned."""
+        return cls(url, found["title"], found["html"], found["text"], tuple(found["pictures"]))
+
+
+@dataclass(frozen=True)
 class PageRecord:
     """A page as it was read. `fields` has those of FIELDS that the page states; `text` is its main text."""
 
