@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal
 
 from django.http import FileResponse, HttpRequest
@@ -88,6 +89,7 @@ class ThreadsQuery(DaysQuery):
     pinned: bool = False
     digest: bool = False
     gaps: bool = False
+    outdated: bool = Field(default=False, description="Only topics with a page that was not read for 7 days.")
     deleted: bool = False
     truncated: bool = False
     skipped: bool = False
@@ -116,6 +118,7 @@ class ForumSearchQuery(ListQuery):
     pinned: bool = False
     digest: bool = False
     gaps: bool = False
+    outdated: bool = False
     deleted: bool = False
     days: Literal["", "today", "7d", "last_week", "range"] = ""
     since: date | None = None
@@ -245,15 +248,17 @@ def unfollow(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str
 @router.get("/threads/{int:tid}/posts", response=PostPage)
 def posts(request: HttpRequest, tid: int, page: Query[ThreadPostsQuery]) -> dict[str, Any]:
     """List the posts of a thread by number, starting at `from_floor`; `author_id` filters by author."""
-    rows = Post.objects.filter(thread=filters.thread(tid, page.fid)).with_version_counts().with_parents()
+    found = filters.thread(tid, page.fid)
+    rows = Post.objects.filter(thread=found).with_version_counts().with_parents()
     rows = rows.select_related("facts")
     if page.author_id is not None:
         rows = rows.filter(author_source_user_id=min(max(page.author_id, 0), LARGEST))
     if page.from_floor > 0:
         rows = rows.filter(floor_number__gte=min(page.from_floor, 2**31 - 1))
+    make = partial(post_out, read=found.read_times())
     if asks_for_changes(page):
-        return mirrored(rows, filters.CHANGED, page, make=post_out)
-    return keyset(rows, page, by="floor_number", make=post_out)
+        return mirrored(rows, filters.CHANGED, page, make=make)
+    return keyset(rows, page, by="floor_number", make=make)
 
 
 @router.get("/posts/{int:post_id}/revisions", response=RevisionPage)

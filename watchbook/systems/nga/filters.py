@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 
+from watchbook.base import clock
 from watchbook.base.clock import SHANGHAI
 from watchbook.core.search import query as queries
 from watchbook.core.search.find import Hit, find
@@ -18,7 +19,15 @@ from watchbook.core.search.query import Query
 from watchbook.kit.lists import Changes, Choice, Chosen, Column, Days, Flag, List, Number, Order, Shown, Text, WordIndex
 from watchbook.kit.lists.filters import Options
 from watchbook.kit.paging import InvalidCursor, as_text, as_value, batches, beyond, decode_cursor, encode_cursor
-from watchbook.systems.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadReadingState, ThreadTag
+from watchbook.systems.nga.models import (
+    CrawlRunThread,
+    Forum,
+    Post,
+    Thread,
+    ThreadPageReading,
+    ThreadReadingState,
+    ThreadTag,
+)
 from watchbook.systems.nga.models.forum import ThreadQuerySet
 from watchbook.systems.nga.models.runs import THREAD_FAILED
 from watchbook.systems.nga.store.publish import KIND, POST_KIND
@@ -26,6 +35,7 @@ from watchbook.systems.nga.store.publish import KIND, POST_KIND
 CREATED, LAST_REPLY = "created", "last_reply"
 COLUMNS = {CREATED: "thread_created_at", LAST_REPLY: "last_reply_at"}
 LARGEST_ID = 2**63 - 1
+OUTDATED_DAYS = 7
 # Pages of the word index that are read to fill one page when filters drop most of what is found.
 MOST_ROUNDS = 10
 
@@ -114,6 +124,12 @@ def _gaps(_value: bool) -> Q:
     return Q(pk__in=Thread.objects.with_gaps().values("pk"))
 
 
+def _outdated(_value: bool) -> Q:
+    """A page was not read for a week: edits since then are not known."""
+    limit = clock.now() - timedelta(days=OUTDATED_DAYS)
+    return Q(Exists(ThreadPageReading.objects.filter(thread=OuterRef("pk"), read_at__lt=limit)))
+
+
 def _deleted(_value: bool) -> Q:
     return is_deleted_topic()
 
@@ -133,9 +149,12 @@ def _read_by(rows: Any, order: Order) -> Iterator[list[Thread]]:
 
 
 def _with_boards(threads: list[Thread]) -> list[Exported]:
-    counts = stored_counts([thread.pk for thread in threads])
+    ids = [thread.pk for thread in threads]
+    counts, read = stored_counts(ids), ThreadPageReading.objects.oldest_of(ids)
     names = {forum.pk: forum.source_forum_id for forum in Forum.objects.all()}
-    return [Exported(thread, names[thread.forum_id], counts.get(thread.pk, 0)) for thread in threads]
+    return [
+        Exported(thread, names[thread.forum_id], counts.get(thread.pk, 0), read.get(thread.pk)) for thread in threads
+    ]
 
 
 @dataclass(frozen=True)
@@ -145,6 +164,7 @@ class Exported:
     thread: Thread
     fid: int
     stored: int
+    edits_known_until: datetime | None
 
 
 def _column(name: str) -> Column:
@@ -166,6 +186,7 @@ TOPICS = List(
         Flag("digest", _("Featured"), "is_digest"),
         Flag("truncated", _("Backfilling"), "is_truncated_by_page_limit"),
         Flag("gaps", _("Has gaps"), where=_gaps, counted=False),
+        Flag("outdated", _("Edits not checked for 7 days"), where=_outdated, counted=False),
         Flag("deleted", _("Deleted on the site"), where=_deleted, counted=False),
         Flag("skipped", _("Over 1,000 pages"), "is_skipped_by_page_total_limit"),
         Days("days", _("Posted"), "thread_created_at", zone=lambda: SHANGHAI),
@@ -185,6 +206,7 @@ TOPICS = List(
         _column("last_reply_at"),
         _column("reply_count_display"),
         Column("stored_post_count", "stored"),
+        Column("edits_known_until"),
         _column("is_pinned"),
         _column("is_digest"),
         _column("is_truncated_by_page_limit"),
@@ -240,7 +262,7 @@ def thread(tid: int, fid: object = None) -> Thread:
     number = _whole(fid)
     if isinstance(fid, int) and number is None:
         raise Http404  # no board has such a number
-    rows = Thread.objects.numbered(min(tid, LARGEST_ID), number).with_mirrors()
+    rows = Thread.objects.numbered(min(tid, LARGEST_ID), number).with_mirrors().with_readings()
     found = rows.select_related("forum", "reading_state", "following").first()
     if found is None:
         raise Http404
@@ -249,7 +271,7 @@ def thread(tid: int, fid: object = None) -> Thread:
 
 def topics_of(selected: Filters, forums: Sequence[Forum]) -> ThreadQuerySet:
     """The filtered topics of the boards that are meant. Naming one board lets its indexes serve both orders."""
-    return selected.narrow(every_topic(selected, forums)).with_mirrors()
+    return selected.narrow(every_topic(selected, forums)).with_mirrors().with_readings()
 
 
 def every_topic(selected: Filters, forums: Sequence[Forum]) -> ThreadQuerySet:
@@ -366,8 +388,10 @@ def _matches(hits: Sequence[Hit], rows: ThreadQuerySet, posts: QuerySet[Post]) -
 
 def _parents(posts: Iterable[Post]) -> dict[int, Thread]:
     ids = {post.thread_id for post in posts}
-    rows = Thread.objects.with_mirrors().select_related("reading_state", "forum").filter(pk__in=ids) if ids else ()
-    return {row.pk: row for row in rows}
+    if not ids:
+        return {}
+    rows = Thread.objects.with_mirrors().with_readings().select_related("reading_state", "forum")
+    return {row.pk: row for row in rows.filter(pk__in=ids)}
 
 
 __all__ = [

@@ -52,6 +52,10 @@ FOLLOW_QUIET_DAYS = Option(
     "NGA_FOLLOW_QUIET_DAYS", integer, default=7, minimum=1, maximum=365,
     help="A topic is followed until it has had no reply for this many days.",
 )  # fmt: skip
+REREAD_REQUESTS = Option(
+    "NGA_REREAD_REQUESTS", integer, default=500, minimum=0, maximum=50_000,
+    help="Requests per day (Shanghai time) for reading stored pages again to find edits. 0: never.",
+)  # fmt: skip
 AUDIT_REPAIR = Option(
     "NGA_AUDIT_REPAIR", switch, default=True,
     help="The daily audit also fetches missing posts, with up to 3 attempts each.",

@@ -5,6 +5,7 @@ The API uses the names of the tables: a thread is a topic, a forum is a board.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -82,6 +83,9 @@ class ThreadOut(Answer):
     updated_at: datetime
     tid: int = said("Topic number on NGA; same as source_thread_id.")
     fid: int = said("Board number on NGA.")
+    edits_known_until: datetime | None = said(
+        "When the page was read that was not read for the longest time; later edits on it are not known."
+    )
 
 
 class ThreadListed(ThreadOut):
@@ -157,6 +161,7 @@ class PostOut(Answer):
     source_edited_at: datetime | None = said("Last edit, as the site gives it.")
     client_text: str = said("Code and model of the author's device, as the site gives them.")
     parent_source_post_id: int | None = said("For a comment: pid of the post it belongs to. Otherwise null.")
+    page_read_at: datetime | None = said("When the page of the post was last read whole; later edits are not known.")
 
 
 class PostPage(Mirrored[PostOut]):
@@ -320,8 +325,14 @@ class AuditDetail(AuditOut):
     floors: list[AuditFloorOut]
 
 
-def thread_out(thread: Thread) -> dict[str, Any]:
-    return ThreadOut.of(thread, tid=thread.source_thread_id, fid=thread.forum.source_forum_id)
+def thread_out(thread: Thread, read: Mapping[int, datetime] | None = None) -> dict[str, Any]:
+    """`thread` was read `with_readings`, or `read` has the times of its pages."""
+    if read is None:
+        known: datetime | None = thread.edits_known_until  # type: ignore[attr-defined]
+    else:
+        known = min(read.values(), default=None)
+    fid = thread.forum.source_forum_id
+    return ThreadOut.of(thread, tid=thread.source_thread_id, fid=fid, edits_known_until=known)
 
 
 def found_out(match: Match) -> dict[str, Any]:
@@ -339,14 +350,15 @@ def found_out(match: Match) -> dict[str, Any]:
     }
 
 
-def post_out(post: Post) -> dict[str, Any]:
-    """`post` was read with its facts (`select_related`)."""
+def post_out(post: Post, read: Mapping[int, datetime]) -> dict[str, Any]:
+    """`post` was read with its facts (`select_related`); `read` has the times of its topic's pages."""
     facts = getattr(post, "facts", None)
     return PostOut.of(
         post,
         up_vote_count=facts.up_vote_count if facts else 0,
         source_edited_at=facts.source_edited_at if facts else None,
         client_text=facts.client_text if facts else "",
+        page_read_at=read.get(post.page_number),
         revision_count=post.version_count,  # type: ignore[attr-defined]
         parent_source_post_id=post.parent_source_post_id,  # type: ignore[attr-defined]
     )

@@ -137,6 +137,14 @@ SOURCE = Source(
             lease_seconds=120,
         ),
         Job(
+            name="nga.reread",
+            title="Find edits on old pages",
+            run=f"{PACKAGE}.jobs.reread:reread",
+            wanted=f"{PACKAGE}.jobs.reread:anything_due",
+            schedule=every(hours=1),
+            lease_seconds=120,
+        ),
+        Job(
             name="nga.index",
             title="Add old posts to the search",
             run=f"{PACKAGE}.jobs.index:index_old_posts",

@@ -223,16 +223,16 @@ def _epub_item(item: Any, head: str, text: str) -> str:
 
 def write_jsonl(thread: Thread, path: Path) -> Written:
     """One line for the topic, then one for each post, with the fields of the API."""
-    topic = _Topic(thread)
+    topic, read = _Topic(thread), thread.read_times()
     with path.open("w", encoding="utf-8") as out:
         missing = []
         for chapter in chapters(thread):
             missing += [[item.first, item.last] for item in chapter.items if isinstance(item, Gap)]
-        out.write(_line({"kind": "topic", **thread_out(thread), "missing": missing}))
+        out.write(_line({"kind": "topic", **thread_out(thread, read), "missing": missing}))
         for chapter in chapters(thread):
             for item in chapter.items:
                 if not isinstance(item, Gap):
-                    out.write(_line({"kind": "post", "tid": thread.source_thread_id, **post_out(item.post)}))
+                    out.write(_line({"kind": "post", "tid": thread.source_thread_id, **post_out(item.post, read)}))
     return topic.written
 
 

@@ -73,11 +73,11 @@ class TopicReader:
         try:
             self._read_pages(row)
         except SiteError as failure:
-            self._note(failure)
+            self.fail(failure)
             self._finish(row)
             raise
         except NgaError as failure:
-            self._note(failure)
+            self.fail(failure)
         except (DataError, IntegrityError) as error:
             # A value of this topic that no column takes. A database that is away raises something else.
             log.exception("topic %s cannot be stored", self.thread.source_thread_id)
@@ -176,6 +176,7 @@ class TopicReader:
             floors=(*page.floors, *self._notes_of(page)),
             next_page=next_page,
             moves_on=moves_on,
+            before=self.last_page if page.is_newest_first else None,
         )
         with self.ctx.writing():
             stored = store_page(reading, self.ctx.now)
@@ -206,7 +207,8 @@ class TopicReader:
             return {}
         return {floor.source_post_id: floor for floor in shown.floors}
 
-    def _note(self, failure: NgaError) -> None:
+    def fail(self, failure: NgaError) -> None:
+        """Note an error at the topic."""
         self.work.error_summary = failure.summary
         self.work.http_error_code = failure.http_error_code
         if isinstance(failure, TopicGone):

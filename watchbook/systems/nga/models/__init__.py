@@ -22,6 +22,7 @@ from watchbook.systems.nga.models.posts import (
     PostIndexing,
     PostMediaMap,
     PostRevision,
+    ThreadPageReading,
     ThreadSearchDocument,
 )
 from watchbook.systems.nga.models.runs import (
@@ -67,6 +68,7 @@ __all__ = [
     "ThreadFloorAuditRun",
     "ThreadFloorAuditThread",
     "ThreadFloorRepairAttempt",
+    "ThreadPageReading",
     "ThreadReadingState",
     "ThreadRepair",
     "ThreadSearchDocument",

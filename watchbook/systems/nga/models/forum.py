@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ def updated_at() -> WallTimeField:
 
 
 if TYPE_CHECKING:
-    from watchbook.systems.nga.models.posts import Post
+    from watchbook.systems.nga.models.posts import Post, ThreadPageReading
 
 PAGE_LIMIT = 5
 MOST_PAGES = 1000
@@ -126,6 +127,14 @@ class ThreadQuerySet(models.QuerySet["Thread"]):
         of `forum.threads` know it without a query.
         """
         return self.prefetch_related("forum").annotate(is_mirror=_found_before())  # type: ignore[no-redef]
+
+    def with_readings(self) -> ThreadQuerySet:
+        """Annotate `edits_known_until`: when the page was read that was not read for the longest time."""
+        from watchbook.systems.nga.models.posts import ThreadPageReading  # both refer to this table
+
+        rows = ThreadPageReading.objects.filter(thread=models.OuterRef("pk")).order_by().values("thread")
+        oldest = rows.annotate(oldest=models.Min("read_at")).values("oldest")
+        return self.annotate(edits_known_until=models.Subquery(oldest))
 
     def mark_mirrors(self, threads: Sequence[Thread]) -> None:
         """The same for topics that are in memory already: one query for all of them that do not know it."""
@@ -233,6 +242,7 @@ class Thread(models.Model):
 
     if TYPE_CHECKING:
         posts: models.Manager[Post]
+        page_readings: models.Manager[ThreadPageReading]
 
     class Meta:
         db_table = "threads"
@@ -262,6 +272,10 @@ class Thread(models.Model):
     def at_board(self) -> str:
         """Return the query of this topic's address: its board, if the number alone means another row."""
         return f"?fid={self.forum.source_forum_id}" if self.is_mirror else ""
+
+    def read_times(self) -> dict[int, datetime]:
+        """When each page was last read whole, by its number."""
+        return dict(self.page_readings.values_list("page_number", "read_at"))
 
     @property
     def floor_page_count(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
+
 from django.db import models
 
 from watchbook.base.store.fields import WallTimeField
@@ -149,6 +152,38 @@ class PostFact(models.Model):
     class Meta:
         db_table = "post_facts"
         db_table_comment = "楼层的点赞数、来源编辑时间与客户端（最近一次读取）"
+
+
+class PageReadingQuerySet(models.QuerySet["ThreadPageReading"]):
+    def oldest_of(self, thread_ids: Collection[int]) -> dict[int, datetime]:
+        """When the page was read that was not read for the longest time, by topic: later edits are not known."""
+        rows = self.filter(thread_id__in=thread_ids).order_by().values("thread_id")
+        return dict(rows.annotate(oldest=models.Min("read_at")).values_list("thread_id", "oldest"))
+
+
+class ThreadPageReading(models.Model):
+    """When a page of twenty posts was last read whole, and when it should be read again for edits."""
+
+    pk = models.CompositePrimaryKey("thread_id", "page_number")
+    thread = models.ForeignKey(Thread, models.CASCADE, related_name="page_readings", db_index=False)
+    # By post number, as the archive shows pages: where the site shows the newest posts first its pages are others.
+    page_number = models.PositiveIntegerField()
+    read_at = WallTimeField()
+    # The newest post or edit on the page: the longer ago, the rarer the next edit.
+    quiet_since = WallTimeField()
+    # How likely edits are; more for pages with edits and with posts that reserve their place.
+    weight = models.PositiveSmallIntegerField(default=1)
+    next_reread_at = WallTimeField()
+
+    objects = PageReadingQuerySet.as_manager()
+
+    class Meta:
+        db_table = "thread_page_readings"
+        db_table_comment = "主题各页最近一次完整读取的时间与下次复读时间"
+        indexes = [
+            models.Index(fields=["weight", "next_reread_at"], name="page_readings_due_idx"),
+            models.Index(fields=["weight", "quiet_since"], name="page_readings_newest_idx"),
+        ]
 
 
 class PostIndexing(models.Model):

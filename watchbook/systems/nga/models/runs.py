@@ -42,6 +42,7 @@ class RunKind(models.TextChoices):
     LIST = "list"
     TOPIC = "topic"
     REPAIR = "repair"
+    REREAD = "reread"
 
 
 class CrawlRunResult(models.Model):

@@ -13,7 +13,7 @@ from watchbook.base.work import crash_point
 from watchbook.systems.nga.models import NoteParent, Post, PostAbsence, PostFact, Thread
 from watchbook.systems.nga.parse import FloorRecord, StubRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
-from watchbook.systems.nga.store import versions
+from watchbook.systems.nga.store import readings, versions
 from watchbook.systems.nga.store.lists import title_values
 from watchbook.systems.nga.store.publish import IndexedPost, index_posts, index_threads, publish_posts
 from watchbook.systems.nga.store.versions import (
@@ -87,7 +87,7 @@ log = logging.getLogger(__name__)
 
 
 def store_page(reading: PageReading, now: datetime) -> PageStored:
-    """An unchanged page costs two queries. The topic's row is held: a repair beside it waits."""
+    """An unchanged page costs three queries. The topic's row is held: a repair beside it waits."""
     thread = versions.lock_thread(reading.thread_id)
     shown, span = _shown_ids(reading), _span(reading)
     stored = versions.known_posts(thread.pk, span, [record.floor_number for record in reading.floors], shown)
@@ -103,6 +103,7 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     _store_facts((*reading.floors, *reading.page.notes_elsewhere), stored, keys)
     crash_point("nga.floors_written")
     _move(thread, reading, [*stored.values(), *fresh], now)
+    readings.record(reading, now)
     _tell(thread, fresh, changes, keys, now)
     return PageStored(len(fresh), len(changes), cuts)
 

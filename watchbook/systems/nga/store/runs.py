@@ -20,7 +20,7 @@ from watchbook.systems.nga.models import (
 from watchbook.systems.nga.store.publish import GONE, publish_topics
 from watchbook.systems.nga.store.versions import Cuts, fit_small, fit_summary
 
-SCHEDULED, BY_HAND, BY_AUDIT, FOLLOWING = "schedule_12h", "manual", "audit", "follow"
+SCHEDULED, BY_HAND, BY_AUDIT, FOLLOWING, REREADING = "schedule_12h", "manual", "audit", "follow", "reread"
 # Code in `error_summary` of a topic that was left out on purpose: a reason, not a failure.
 SKIPPED = "skipped"
 WINDOW_DAYS = 3

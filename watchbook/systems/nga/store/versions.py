@@ -57,6 +57,8 @@ class PageReading:
     """The page to crawl next; None when the topic is complete."""
     moves_on: bool = True
     """False: the topic's place stays where it is (single pages asked for by hand)."""
+    before: TopicPage | None = None
+    """The page that this run stored before, where the site's pages are not those of the archive."""
 
 
 @dataclass(frozen=True)

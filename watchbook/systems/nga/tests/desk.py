@@ -24,6 +24,7 @@ from watchbook.systems.nga.models import (
     ThreadFloorAuditRun,
     ThreadFloorAuditThread,
     ThreadFloorRepairAttempt,
+    ThreadPageReading,
     ThreadTag,
     ThreadTagMap,
 )
@@ -142,6 +143,13 @@ def read(run, thread, **values):
     return CrawlRunThread.objects.create(
         crawl_run=run, thread=thread, change_detected_by_last_reply_at=True, started_at=run.run_started_at, **given
     )
+
+
+def read_page(thread, number=1, *, at=START):
+    """A page that was last read whole then."""
+    return ThreadPageReading.objects.create(
+        thread=thread, page_number=number, read_at=at, quiet_since=at, next_reread_at=at + timedelta(hours=6)
+    )  # fmt: skip
 
 
 def make_audit(thread, missing, *, at=START, status="missing", **values):

@@ -14,6 +14,7 @@ def furnish(owner: User) -> dict[str, list[str]]:
     desk.index(thread, "<p>A lantern</p>")
     run = desk.make_run()
     desk.read(run, thread)
+    desk.read_page(thread)
     audit = desk.make_audit(thread, [1])
     return {
         "tid": [str(thread.source_thread_id)],

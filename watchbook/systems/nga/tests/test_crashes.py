@@ -16,7 +16,15 @@ from watchbook.base import clock
 from watchbook.base.testing import servers
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
-from watchbook.systems.nga.models import CrawlRun, MediaAsset, Post, PostMediaMap, Thread
+from watchbook.systems.nga.models import (
+    CrawlRun,
+    MediaAsset,
+    Post,
+    PostMediaMap,
+    PostRevision,
+    Thread,
+    ThreadPageReading,
+)
 from watchbook.systems.nga.store.media import media_file
 from watchbook.systems.nga.tests.archive import Crawler
 
@@ -73,6 +81,41 @@ def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
     floors = Post.objects.filter(thread__source_thread_id=tid).values_list("floor_number", flat=True)
     assert sorted(floors) == list(range(70))
     assert crawler.audit()["missing_thread_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "nth"),
+    [
+        ("nga.fetched", 2),
+        ("nga.parsed", 2),
+        ("nga.floors_written", 2),
+        ("nga.page_read", 2),
+        ("nga.page_reread", 1),
+        ("nga.page_reread", 3),
+        ("job.before_commit", 4),
+        ("job.after_commit", 5),
+    ],
+)
+def test_a_killed_rereading_is_finished_by_the_next(board, place, nth):
+    crawler = Crawler(board)
+    tid = board.world.add_topic("[攻略]灯塔")
+    for number in range(44):
+        board.world.reply(tid, f"第{number}条")
+    crawler.crawl()
+    pids = dict(Post.objects.values_list("floor_number", "source_post_id"))
+    board.world.advance(days=4)
+    for number in (3, 25, 44):
+        board.world.edit(tid, pids[number], f"改{number}")
+    board.begin_run()
+    killed_at(f"{place}:{nth}", "jobs", "run", "nga.reread", "--now", board.world.moment.isoformat())
+    with clock.set_to(board.world.moment):
+        run_now("nga.reread")
+    changed = Post.objects.filter(content_last_changed_at__isnull=False)
+    assert sorted(changed.values_list("floor_number", flat=True)) == [3, 25, 44]
+    assert PostRevision.objects.count() == 3
+    assert ThreadPageReading.objects.filter(read_at=board.world.moment).count() == 3
+    with clock.set_to(board.world.moment):
+        assert run_now("nga.reread").progress.get("http_request_count", 0) == 0
 
 
 def test_a_picture_whose_keeper_was_killed_is_kept_once(board, monkeypatch, tmp_path):

@@ -107,6 +107,7 @@ TRIGGERS = {
     "cron": pgettext_lazy("trigger", "scheduled"),
     "audit": pgettext_lazy("trigger", "daily audit"),
     "follow": pgettext_lazy("trigger", "followed topics"),
+    "reread": pgettext_lazy("trigger", "old pages"),
 }
 REASONS = {
     ChangeReason.CONTENT: pgettext_lazy("version", "text changed"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -18,7 +19,7 @@ from watchbook.base import clock
 from watchbook.base.text import clean_text
 from watchbook.core.stream.clip import clips_url
 from watchbook.kit.charts import Cell, cells
-from watchbook.kit.formatting import number_text
+from watchbook.kit.formatting import moment_text, number_text
 from watchbook.kit.paging import with_values
 from watchbook.systems.nga import filters, options
 from watchbook.systems.nga.export.reading import parts_of
@@ -44,6 +45,11 @@ class PostMap:
     deleted: int
     folded: int
     drawing: SafeString
+    read_at: datetime | None
+    """When this page was last read whole."""
+    oldest_at: datetime | None
+    """When the page was read that was not read for the longest time."""
+    oldest_page: int
 
 
 @dataclass
@@ -52,6 +58,7 @@ class _PageGroup:
 
     stored: int = 0
     edited: int = 0
+    read_at: datetime | None = None
 
 
 def post_map(thread: Thread, page: int) -> PostMap:
@@ -64,6 +71,12 @@ def post_map(thread: Thread, page: int) -> PostMap:
             list_part = groups[number // FLOORS_PER_PAGE // per_cell]
             list_part.stored += 1
             list_part.edited += changed_at is not None
+    read = thread.read_times()
+    for number, read_at in read.items():
+        if (number - 1) // per_cell < len(groups):
+            list_part = groups[(number - 1) // per_cell]
+            list_part.read_at = min(list_part.read_at or read_at, read_at)
+    oldest = min(read, key=lambda number: (read[number], number), default=0)
     return PostMap(
         stored=len(rows),
         gaps=gap_count(thread, len(rows)),
@@ -71,6 +84,9 @@ def post_map(thread: Thread, page: int) -> PostMap:
         deleted=sum(is_deleted for _number, _changed_at, is_deleted, _is_folded in rows),
         folded=sum(is_folded for _number, _changed_at, _is_deleted, is_folded in rows),
         drawing=_draw(thread, groups, per_cell, page),
+        read_at=read.get(page),
+        oldest_at=read.get(oldest),
+        oldest_page=oldest,
     )
 
 
@@ -107,6 +123,8 @@ def _title(first: int, last: int, list_part: _PageGroup, missing: int) -> str:
         parts.append(ngettext("%(n)s edited", "%(n)s edited", list_part.edited) % {"n": list_part.edited})
     if missing:
         parts.append(ngettext("%(n)s missing", "%(n)s missing", missing) % {"n": missing})
+    if list_part.read_at:
+        parts.append(_("read %(when)s") % {"when": moment_text(list_part.read_at, "date")})
     return pgettext("list", ", ").join(parts)
 
 
