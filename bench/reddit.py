@@ -132,9 +132,9 @@ class Ours:
 
         row = CommunityCache.objects.get(pk=self.row.pk)
         walk = read_new(row, page_size=100)
-        assert len(walk.posts) == POSTS, walk
+        assert len(walk.items) == POSTS, walk
         with transaction.atomic():
-            store_crawl("r/webdev", walk, next_due=clock.now(), now=clock.now())
+            store_crawl(row, walk, next_due=clock.now(), now=clock.now())
 
 
 class Theirs:

@@ -64,6 +64,11 @@ class Nature:
     removal_hours: float = 3.0
     restored: float = 0.3
     deleted: float = 0.01
+    # Comments per post, each after this many hours (median) and with these chances of its own.
+    comments: float = 0.0
+    comment_hours: float = 3.0
+    comment_bursts: int = 0
+    burst_comments: int = 1300
     bursts: int = 0
     burst_posts: int = 1300
     private: int = 0
@@ -87,7 +92,10 @@ class Life:
         self.nature = nature or Nature()
         self.end = start + timedelta(days=days)
         self.rates: dict[str, float] = {}
+        self._threads: dict[str, list[str]] = {}
         self._chance = random.Random(seed)
+        # Of their own, so that posts are the same with and without comments.
+        self._comment_chance = random.Random(f"comments {seed}")
         self._events: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
         for name in names:
@@ -136,6 +144,7 @@ class Life:
         filtered = chance.random() < nature.filtered
         score = max(1, int(chance.paretovariate(1.1)))
         post = world.post(name, self._words(4, 12), text, link=link, filtered=filtered, score=score)
+        self._plan_comments(post)
         if filtered:
             if chance.random() < nature.approved:
                 self._later(nature.approval_hours, lambda: world.approve(post))
@@ -146,6 +155,47 @@ class Life:
             self._later(nature.removal_hours, lambda: self._remove(post))
         elif chance.random() < nature.deleted:
             self._later(nature.removal_hours, lambda: world.delete(post))
+
+    def _plan_comments(self, post: str) -> None:
+        chance, nature = self._comment_chance, self.nature
+        if nature.comments:
+            for _ in range(min(int(chance.expovariate(1 / nature.comments)), 300)):
+                lag = timedelta(hours=chance.lognormvariate(math.log(nature.comment_hours), 1.0))
+                self._at(self.world.now() + lag, lambda: self._comment(post))
+
+    def _comment(self, post: str) -> None:
+        """A comment on the post or on one of its comments; sometimes held back, edited, removed or deleted."""
+        chance, nature, world = self._comment_chance, self.nature, self.world
+        earlier = self._threads.setdefault(post, [])
+        parent = chance.choice(earlier) if earlier and chance.random() < 0.6 else ""
+        filtered = chance.random() < nature.filtered
+        text = " ".join(chance.choices(WORDS, k=chance.randint(3, 20)))
+        made = world.comment(post, text, parent=parent, filtered=filtered, score=chance.randint(1, 30))
+        earlier.append(made)
+        if filtered and chance.random() < nature.approved:
+            self._soon(nature.approval_hours, lambda: world.approve(made))
+        elif not filtered and chance.random() < nature.edited:
+            self._soon(nature.edit_hours, lambda: self._edit_comment(made, text))
+        elif not filtered and chance.random() < nature.removed:
+            self._soon(nature.removal_hours, lambda: world.remove(made))
+        elif not filtered and chance.random() < nature.deleted:
+            self._soon(nature.removal_hours, lambda: world.delete(made))
+
+    def _edit_comment(self, made: str, before: str) -> None:
+        self.world.edit(made, f"{before} {self._comment_chance.choice(WORDS)}")
+        if self._comment_chance.random() < self.nature.reverted:
+            self._soon(self.nature.edit_hours * 8, lambda: self.world.edit(made, before))
+
+    def _soon(self, median_hours: float, happen: Callable[[], None]) -> None:
+        lag = timedelta(hours=self._comment_chance.lognormvariate(math.log(median_hours), 1.0))
+        self._at(self.world.now() + lag, happen)
+
+    def _burst_comments(self, name: str) -> None:
+        """Everybody writes below the newest post."""
+        post = self.world.communities[name.lower()].posts[-1]
+        for _ in range(self.nature.burst_comments):
+            lag = timedelta(minutes=self._comment_chance.uniform(0, 45))
+            self._at(self.world.now() + lag, lambda: self._comment(post))
 
     def _edit(self, post: str) -> None:
         made = self.world.posts[post]
@@ -166,6 +216,9 @@ class Life:
             for _ in range(nature.burst_posts):
                 at = first + timedelta(minutes=chance.uniform(0, 60))
                 self._at(at, lambda name=name: self._post(name))  # type: ignore[misc]
+        for name in self._comment_chance.choices(names, k=nature.comment_bursts):
+            at = start + timedelta(days=self._comment_chance.uniform(0.4, max(days - 0.5, 0.5)))
+            self._at(at, lambda name=name: self._burst_comments(name))  # type: ignore[misc]
         for name in chance.sample(names, min(nature.private, len(names))):
             at = start + timedelta(days=chance.uniform(0.3, days * 0.6))
             self._at(at, lambda name=name: world.set_status(name, PRIVATE))  # type: ignore[misc]

@@ -1,12 +1,13 @@
-"""Posts as Reddit's API shows them: some hundred fields, most of them dull. Everything but counts is rendered once."""
+"""Posts and comments as Reddit's API shows them: some hundred fields, most of them dull, rendered once."""
 
 from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from standins.reddit.world import DELETED, Community, Post, World
+from standins.reddit.world import DELETED, Comment, Community, Post, Thing, World
 
 DULL: dict[str, Any] = {
     "approved_at_utc": None, "author_flair_background_color": None, "author_flair_css_class": None,
@@ -31,6 +32,17 @@ DULL: dict[str, Any] = {
 }  # fmt: skip
 
 
+DULL_COMMENT: dict[str, Any] = {
+    "all_awardings": [], "approved_at_utc": None, "associated_award": None, "author_flair_text": None,
+    "author_premium": False, "awarders": [], "banned_by": None, "can_gild": False, "collapsed": False,
+    "collapsed_reason": None, "comment_type": None, "controversiality": 0, "distinguished": None, "gilded": 0,
+    "likes": None, "locked": False, "mod_reports": [], "no_follow": True, "num_reports": None, "saved": False,
+    "score_hidden": False, "send_replies": True, "stickied": False, "total_awards_received": 0, "treatment_tags": [],
+    "user_reports": [], "over_18": False, "quarantine": False, "num_comments": 3, "link_author": "made-up-reader",
+}  # fmt: skip
+STUB = '{"kind": "more", "data": {"count": 3, "name": "t1__", "id": "_", "parent_id": "t1__", "children": []}}'
+
+
 class Printer:
     """`slim` leaves the dull fields out: a simulation of weeks serves millions of posts."""
 
@@ -39,18 +51,25 @@ class Printer:
         self._slim = slim
         self._kept: dict[str, tuple[int, str]] = {}
 
-    def listing(self, posts: list[Post], *, after: str | None, before: str | None) -> bytes:
-        children = ",".join(self._child(made) for made in posts)
-        head = json.dumps({"after": after, "before": before, "dist": len(posts), "modhash": "", "geo_filter": ""})
+    def listing(
+        self, things: Sequence[Thing], *, after: str | None, before: str | None, has_stub: bool = False
+    ) -> bytes:
+        """One page; `has_stub` adds a "more" entry, as threads have where they are cut."""
+        shown = [self._child(made) for made in things] + ([STUB] if has_stub else [])
+        children = ",".join(shown)
+        head = json.dumps({"after": after, "before": before, "dist": len(shown), "modhash": "", "geo_filter": ""})
         return f'{{"kind": "Listing", "data": {{{head[1:-1]}, "children": [{children}]}}}}'.encode()
 
-    def _child(self, made: Post) -> str:
+    def _child(self, made: Thing) -> str:
         self._world.show(made)
         revision, fixed = self._kept.get(made.id, (-1, ""))
         if revision != made.revision:
-            fixed = json.dumps(self._fixed(made), ensure_ascii=False)[1:-1]
+            fields = self._fixed(made) if isinstance(made, Post) else self._comment(made)
+            fixed = json.dumps(fields, ensure_ascii=False)[1:-1]
             self._kept[made.id] = (made.revision, fixed)
         score = self._world.score(made)
+        if not isinstance(made, Post):
+            return f'{{"kind": "t1", "data": {{{fixed}, "score": {score}, "ups": {score}, "downs": 0}}}}'
         counts = f'"score": {score}, "ups": {score}, "downs": 0, "num_comments": {made.num_comments + score // 7}'
         return f'{{"kind": "t3", "data": {{{fixed}, {counts}}}}}'
 
@@ -83,7 +102,34 @@ class Printer:
             **(made.extra if made.is_visible else {}),
         }
 
-    def _author(self, made: Post) -> dict[str, Any]:
+    def _comment(self, made: Thing) -> dict[str, Any]:
+        """A comment of a listing names its thread and has no replies."""
+        assert isinstance(made, Comment)
+        home, post = self._world.communities[made.community.lower()], self._world.posts[made.post]
+        created = made.created_at.timestamp()
+        text = made.text if made.is_visible else "[deleted]" if made.state == DELETED else "[removed]"
+        return {
+            **({} if self._slim else DULL_COMMENT),
+            **({"author": "[deleted]"} if not made.is_visible else self._author(made)),
+            "body": text,
+            "body_html": f'<div class="md"><p>{html.escape(text)}</p>\n</div>',
+            "id": made.id,
+            "name": made.name,
+            "link_id": post.name,
+            "parent_id": made.parent,
+            "link_title": _words(post)["title"],
+            "link_permalink": f"https://www.reddit.com/r/{home.name}/comments/{post.id}/a_made_up_post/",
+            "subreddit": home.name,
+            "subreddit_id": "t5_2qs0q",
+            "subreddit_name_prefixed": f"r/{home.name}",
+            "created_utc": created,
+            "created": created,
+            "edited": made.edited_at.timestamp() if made.edited_at else False,
+            "is_submitter": made.author == post.author,
+            "replies": "",
+        }
+
+    def _author(self, made: Thing) -> dict[str, Any]:
         if made.state == DELETED or not made.has_account:
             return {"author": "[deleted]"}
         return {"author": made.author, "author_fullname": f"t2_{made.author[:8]}"}

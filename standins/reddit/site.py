@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from standins.reddit.render import Printer, community_t5
-from standins.reddit.world import BANNED, FORBIDDEN, LIVE, PRIVATE, QUARANTINED, Community, Post, World
+from standins.reddit.world import BANNED, FORBIDDEN, LIVE, PRIVATE, QUARANTINED, Comment, Community, Post, Thing, World
 from standins.server import Answer, Request, Site
 
 SORTS = ("new", "hot", "top", "rising", "controversial")
+COMMENTS = "comments"
 SPANS = {"hour": 1 / 24, "day": 1, "week": 7, "month": 31, "year": 366}
 USUAL_LIMIT, MOST = 25, 100
 WINDOW_SECONDS = 600
@@ -33,6 +34,8 @@ class Mishaps:
     empty: int = 0
     repeat: int = 0
     vanish: int = 0
+    # A "more" entry at the end of a page of comments.
+    stub: int = 0
     # What a 429 asks for. Real seconds: the other side does not know a test's clock.
     retry_after: int = 1
 
@@ -92,7 +95,7 @@ class RedditSite(Site):
             return answer.with_headers(self._rate_headers()) if self.has_rate_headers and not is_ordered else answer
 
     def actions(self) -> dict[str, Callable[..., Any]]:
-        names = "post approve edit remove delete vote sticky set_status hold_time"
+        names = "post comment approve edit remove delete vote sticky set_status hold_time"
         return {
             **{name: getattr(self.world, name) for name in names.split()},
             "add_community": lambda name, **given: self.world.add_community(name, **given).name,
@@ -136,7 +139,7 @@ class RedditSite(Site):
         parts = request.path.strip("/").split("/")
         if parts == ["api", "info"]:
             return self._info(request)
-        if len(parts) == 3 and parts[0] == "r" and parts[2].removesuffix(".json") in SORTS:
+        if len(parts) == 3 and parts[0] == "r" and parts[2].removesuffix(".json") in (*SORTS, COMMENTS):
             return self._mishap() or self._community(request, parts[1], parts[2].removesuffix(".json"))
         if request.path == "/subreddits/search":
             children = [community_t5(home) for home in self.world.communities.values()][:25]
@@ -163,28 +166,33 @@ class RedditSite(Site):
         limit = min(max(int(asked), 1), MOST) if asked.lstrip("-").isdigit() else USUAL_LIMIT
         span = SPANS.get(params.get("t", "day" if sort == "top" else ""))
         since = self.world.now() - timedelta(days=span) if span and sort == "top" else None
-        posts = self.world.listing(home, sort, since)
-        stickies = [made for made in posts if made.is_stickied] if sort == "hot" else []
+        posts = self._things(home, sort, since)
+        stickies = [made for made in posts if isinstance(made, Post) and made.is_stickied] if sort == "hot" else []
         posts = [made for made in posts if made not in stickies] if stickies else posts
         place = self._place(posts, params)
         page = posts[place : place + limit] if place is not None else []
-        after = f"t3_{page[-1].id}" if page and place is not None and place + limit < len(posts) else None
-        before = f"t3_{page[0].id}" if page and place and params.get("count", "0") not in ("", "0") else None
-        shown = (stickies if place == 0 else []) + page
+        after = page[-1].name if page and place is not None and place + limit < len(posts) else None
+        before = page[0].name if page and place and params.get("count", "0") not in ("", "0") else None
+        shown: list[Thing] = [*(stickies if place == 0 else []), *page]
         if shown and self._nth(self.mishaps.repeat):
             shown = [*shown, shown[0]]
-        answer = Answer(200, self.printer.listing(shown, after=after, before=before), content_type="application/json")
+        has_stub = bool(shown) and sort == COMMENTS and self._nth(self.mishaps.stub)
+        body = self.printer.listing(shown, after=after, before=before, has_stub=has_stub)
+        answer = Answer(200, body, content_type="application/json")
         if after and self._nth(self.mishaps.vanish):
             self.world.remove(page[-1].id)
         return answer
 
-    def _place(self, posts: list[Post], params: dict[str, str]) -> int | None:
+    def _things(self, home: Community, sort: str, since: datetime | None) -> Sequence[Thing]:
+        return self.world.newest_comments(home) if sort == COMMENTS else self.world.listing(home, sort, since)
+
+    def _place(self, posts: Sequence[Thing], params: dict[str, str]) -> int | None:
         """Where the page begins. None: the anchor has left the list, and the page is empty.
 
         A name that is no post at all is ignored, and the first page comes again.
         """
-        anchor = (params.get("after") or params.get("before") or "").removeprefix("t3_")
-        if not anchor or anchor not in self.world.posts:
+        anchor = (params.get("after") or params.get("before") or "").removeprefix("t3_").removeprefix("t1_")
+        if not anchor or not (anchor in self.world.posts or anchor in self.world.comments):
             return 0
         places = [number for number, made in enumerate(posts) if made.id == anchor]
         if not places:
@@ -196,11 +204,16 @@ class RedditSite(Site):
 
     def _info(self, request: Request) -> Answer:
         asked = request.params.get("id", "").split(",")[:MOST]
-        found = [self.world.posts.get(name.removeprefix("t3_")) for name in asked]
+        found = [self._named(name) for name in asked]
         seen = [made for made in found if made is not None and self._may_see(made)]
         return Answer(200, self.printer.listing(seen, after=None, before=None), content_type="application/json")
 
-    def _may_see(self, made: Post) -> bool:
+    def _named(self, name: str) -> Post | Comment | None:
+        if name.startswith(Comment.prefix):
+            return self.world.comments.get(name.removeprefix(Comment.prefix))
+        return self.world.posts.get(name.removeprefix(Post.prefix))
+
+    def _may_see(self, made: Thing) -> bool:
         home = self.world.communities[made.community.lower()]
         return home.status == "open" and (made.state == LIVE or made.listed_at is not None)
 

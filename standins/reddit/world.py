@@ -1,4 +1,4 @@
-"""What the stand-in Reddit truly holds: communities, posts, and everything that ever happened to them."""
+"""What the stand-in Reddit truly holds: communities, posts, comments, and everything that ever happened to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 CEILING = 1000
 FIRST_ID = 36**5 + 12345
@@ -27,33 +27,34 @@ def base36(number: int) -> str:
 
 
 @dataclass
-class Post:
-    """`shown` are the texts that were served, one for each change: what a reader who missed no answer must know."""
+class Thing:
+    """A post or a comment. `shown` are the texts that were served, one for each change: what a reader who missed no
+    answer must know."""
 
     id: str
     community: str
-    title: str
     text: str
-    link: str
     author: str
     created_at: datetime
     state: str = LIVE
     removed_by: str = ""
     edited_at: datetime | None = None
-    # When it entered the `new` listing; None while a filter holds it back.
+    # When it entered its listing; None while a filter holds it back.
     listed_at: datetime | None = None
-    is_stickied: bool = False
-    # The account of the author is gone; the post stays.
+    # The account of the author is gone; what it wrote stays.
     has_account: bool = True
-    # Fields of Reddit that are served as they are: crossposts, galleries, polls.
-    extra: dict[str, Any] = field(default_factory=dict)
     base_score: int = 1
-    num_comments: int = 0
     history: list[tuple[datetime, str, str]] = field(default_factory=list)
     shown: list[tuple[datetime, str]] = field(default_factory=list)
     first_shown_at: datetime | None = None
     # Grows with every change: a rendered form of an older revision is stale.
     revision: int = 0
+
+    prefix: ClassVar[str] = "t3_"
+
+    @property
+    def name(self) -> str:
+        return f"{self.prefix}{self.id}"
 
     @property
     def is_visible(self) -> bool:
@@ -65,14 +66,38 @@ class Post:
 
 
 @dataclass
+class Post(Thing):
+    title: str = ""
+    link: str = ""
+    is_stickied: bool = False
+    # Fields of Reddit that are served as they are: crossposts, galleries, polls.
+    extra: dict[str, Any] = field(default_factory=dict)
+    num_comments: int = 0
+
+
+@dataclass
+class Comment(Thing):
+    """`parent` is the name of a comment or of the post."""
+
+    post: str = ""
+    parent: str = ""
+
+    prefix: ClassVar[str] = "t1_"
+
+
+@dataclass
 class Community:
-    """`order` are ids as they entered `new`, oldest first; the list remembers the last thousand and no more."""
+    """`order` are ids as they entered `new`, oldest first; the list remembers the last thousand and no more.
+
+    `comment_order` is the same for the listing of the newest comments.
+    """
 
     name: str
     status: str = OPEN
     subscribers: int = 1000
     order: deque[str] = field(default_factory=lambda: deque(maxlen=CEILING))
     posts: list[str] = field(default_factory=list)
+    comment_order: deque[str] = field(default_factory=lambda: deque(maxlen=CEILING))
 
 
 class World:
@@ -82,6 +107,7 @@ class World:
         self.lock = threading.RLock()
         self.communities: dict[str, Community] = {}
         self.posts: dict[str, Post] = {}
+        self.comments: dict[str, Comment] = {}
         self.held_at: datetime | None = None
         self._ids = itertools.count(FIRST_ID)
 
@@ -113,13 +139,35 @@ class World:
             home = self.communities[name.lower()]
             now = self.now()
             # A whole second, as Reddit has it: ties are common.
-            made = Post(
-                base36(next(self._ids)), home.name, title, text, link, author, (at or now).replace(microsecond=0)
-            )
+            moment = (at or now).replace(microsecond=0)
+            made = Post(base36(next(self._ids)), home.name, text, author, moment, title=title, link=link)
             made.base_score, made.num_comments, made.extra = score, comments, extra or {}
             made.history.append((now, "posted", text))
             self.posts[made.id] = made
             home.posts.append(made.id)
+            if filtered:
+                made.state, made.removed_by = FILTERED, "automod_filtered"
+            else:
+                self._list(home, made)
+            return made.id
+
+    def comment(
+        self, post_id: str, text: str, *, parent: str = "", author: str = "made-up-reader", filtered: bool = False,
+        score: int = 1,
+    ) -> str:  # fmt: skip
+        """Gives the id of a comment on a post, or on the comment `parent` of it."""
+        with self.lock:
+            post, now = self.posts[post_id], self.now()
+            home = self.communities[post.community.lower()]
+            above = self.comments[parent].name if parent else post.name
+            made = Comment(
+                base36(next(self._ids)), home.name, text, author, now.replace(microsecond=0), post=post_id, parent=above
+            )
+            made.base_score = score
+            made.history.append((now, "posted", text))
+            self.comments[made.id] = made
+            post.num_comments += 1
+            post.revision += 1
             if filtered:
                 made.state, made.removed_by = FILTERED, "automod_filtered"
             else:
@@ -158,19 +206,24 @@ class World:
     def delete_account(self, author: str) -> None:
         """The author deletes the account, not the posts: their name becomes [deleted]."""
         with self.lock:
-            for made in self.posts.values():
+            for made in (*self.posts.values(), *self.comments.values()):
                 if made.author == author:
                     self._touch(made.id, "account deleted").has_account = False
 
     def vote(self, post_id: str, score: int, comments: int | None = None) -> None:
         with self.lock:
-            made = self.posts[post_id]
-            made.base_score = score
-            made.num_comments = made.num_comments if comments is None else comments
+            self.thing(post_id).base_score = score
+            if comments is not None:
+                self.posts[post_id].num_comments = comments
 
     def sticky(self, post_id: str, on: bool = True) -> None:
         with self.lock:
-            self._touch(post_id, "stickied").is_stickied = on
+            self._touch(post_id, "stickied")
+            self.posts[post_id].is_stickied = on
+
+    def thing(self, thing_id: str) -> Thing:
+        """A post or a comment: their ids are counted together."""
+        return self.comments[thing_id] if thing_id in self.comments else self.posts[thing_id]
 
     def listing(self, home: Community, sort: str, since: datetime | None) -> list[Post]:
         """What a reader may see, in the order of the sort, a thousand at most."""
@@ -185,13 +238,18 @@ class World:
             seen.sort(key=lambda made: (-self.score(made), made.id))
             return seen[:CEILING]
 
-    def score(self, made: Post) -> int:
+    def newest_comments(self, home: Community) -> list[Comment]:
+        """The listing of the newest comments, a thousand at most."""
+        with self.lock:
+            return [made for made in map(self.comments.__getitem__, reversed(home.comment_order)) if made.is_visible]
+
+    def score(self, made: Thing) -> int:
         """Grows for a day and then stays; never asked for by an event."""
         hours = min(max((self.now() - made.created_at).total_seconds() / 3600, 0.0), 24.0)
         return made.base_score + int(made.base_score * hours * 0.7)
 
-    def show(self, made: Post) -> None:
-        """This post is just being served."""
+    def show(self, made: Thing) -> None:
+        """This is just being served."""
         now = self.now()
         if made.first_shown_at is None and made.is_visible:
             made.first_shown_at = now
@@ -202,6 +260,11 @@ class World:
         """Every post that ever was in a `new` listing."""
         with self.lock:
             return iter([made for made in self.posts.values() if made.listed_at is not None])
+
+    def listed_comments(self) -> Iterator[Comment]:
+        """Every comment that ever was in a listing."""
+        with self.lock:
+            return iter([made for made in self.comments.values() if made.listed_at is not None])
 
     def as_json(self) -> dict[str, Any]:
         with self.lock:
@@ -220,14 +283,25 @@ class World:
                     }
                     for made in self.posts.values()
                 },
+                "comments": {
+                    made.id: {
+                        "community": made.community,
+                        "post": made.post,
+                        "parent": made.parent,
+                        "state": made.state,
+                        "created_at": made.created_at.isoformat(),
+                        "texts": made.texts(),
+                    }
+                    for made in self.comments.values()
+                },
             }
 
-    def _list(self, home: Community, made: Post) -> None:
+    def _list(self, home: Community, made: Thing) -> None:
         made.listed_at = self.now()
-        home.order.append(made.id)
+        (home.comment_order if isinstance(made, Comment) else home.order).append(made.id)
 
-    def _touch(self, post_id: str, kind: str, text: str = "") -> Post:
-        made = self.posts[post_id]
+    def _touch(self, thing_id: str, kind: str, text: str = "") -> Thing:
+        made = self.thing(thing_id)
         made.revision += 1
         made.history.append((self.now(), kind, text))
         return made

@@ -18,17 +18,23 @@ from watchbook.core.api.lists import DaysQuery, ListQuery, is_mirror, listed, re
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.kit.paging import InvalidCursor, decode_cursor, encode_cursor
 from watchbook.systems.reddit import actions, filters
+from watchbook.systems.reddit.actions import comments as threads
 from watchbook.systems.reddit.models import (
+    Comment,
     CommunityCache,
     CommunityPool,
     Crawl,
     CrawlMetrics,
     PostRaw,
 )
+from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.pool import MAX_TAGS
 from watchbook.systems.reddit.records import reddit_link
 from watchbook.systems.reddit.schemas import (
     AuthorOut,
+    CommentListingOut,
+    CommentVersionList,
+    CommentVersionOut,
     CommunityListed,
     CommunityOut,
     CommunityPage,
@@ -39,15 +45,22 @@ from watchbook.systems.reddit.schemas import (
     PointList,
     PointOut,
     PostVersionList,
+    RedditCommentOut,
+    RedditCommentPage,
     RedditCrawlOut,
     RedditCrawlPage,
     RedditPostOut,
     RedditPostPage,
+    ThreadOut,
 )
 
 
 def post_out(row: PostRaw) -> dict[str, Any]:
     return RedditPostOut.of(row, link=reddit_link(row.source_post_id))
+
+
+def comment_out(row: Comment) -> dict[str, Any]:
+    return RedditCommentOut.of(row, link=reddit_link(row.post_id, row.comment_id))
 
 
 def metrics_out(row: CrawlMetrics) -> dict[str, Any]:
@@ -82,9 +95,19 @@ class PostsQuery(DaysQuery):
     order: Literal["", "newest", "rising"] = ""
 
 
+class CommentsQuery(DaysQuery):
+    community: Words = ""
+    tag: Words = ""
+    author: Words = ""
+    thread: Words = Field("", description="ID of a post: only the comments of its thread.")
+    state: Literal["", "live", "removed", "deleted", "edited"] = ""
+    q: Words = ""
+    least_score: int | None = None
+
+
 class CrawlsQuery(DaysQuery):
     community: Words = ""
-    kind: Literal["", "new", "full", "top"] = ""
+    kind: Literal["", "new", "full", "top", "comments", "comments_full"] = ""
     outcome: Words = ""
     gap: bool = False
 
@@ -101,6 +124,7 @@ class CommunityPatch(Schema):
     tier: str | None = None
     is_active: bool | None = None
     categories: list[Words] | None = Field(default=None, max_length=MAX_TAGS)
+    comments: bool | None = Field(None, description="Crawl the comments. Null: as REDDIT_COMMENTS says.")
 
 
 class CommunityIn(Schema):
@@ -141,11 +165,13 @@ def remove(request: HttpRequest, name: str) -> Status[None]:
 
 @router.patch("/communities/{path:name}", auth=staff, response=CommunityListed)
 def change(request: HttpRequest, name: str, body: CommunityPatch) -> dict[str, Any]:
-    """Change the priority (`tier`: high, medium or low) or the tags, or enable or disable the community.
+    """Change the priority (`tier`: high, medium or low), tags or comments, or enable or disable the community.
 
     Operators only.
     """
     row = _found(name)
+    if "comments" in body.model_fields_set:
+        row = threads.set_comments(row.community_name, body.comments, actor=person_of(request))
     if body.categories is not None:
         row = actions.set_tags(row.community_name, body.categories, actor=person_of(request))
     if body.tier is not None:
@@ -159,7 +185,10 @@ def _with_list(answer: type[CommunityListed], row: CommunityCache, **more: Any) 
     """The community with what the list says of it."""
     listed_row = CommunityPool.objects.filter(name=row.community_name).first()
     tags = listed_row.categories if listed_row else []
-    return answer.of(row, priority=listed_row.tier if listed_row else "", categories=tags, **more)
+    listing = threads.listing_of(row)
+    comments = CommentListingOut.of(listing, is_on=threads.is_crawled(listing)) if listing else None
+    priority = listed_row.tier if listed_row else ""
+    return answer.of(row, priority=priority, categories=tags, comments=comments, **more)
 
 
 @router.get("/authors/{author}", response=AuthorOut)
@@ -208,6 +237,48 @@ def points(request: HttpRequest, source_post_id: str) -> dict[str, Any]:
     return {"items": [PointOut.of(point) for point in actions.points(source_post_id)], "next": None}
 
 
+@router.get("/comments", response=RedditCommentPage)
+def comments(request: HttpRequest, page: Query[CommentsQuery]) -> Any:
+    """List comments with their current text, newest first. `state` is live, removed, deleted or edited.
+
+    `q` searches texts and titles of threads. A moment in `since` is inclusive, in `until` exclusive.
+    """
+    if page.q and not is_mirror(page):
+        return _search_comments(request, page)
+    return listed(request, filters.COMMENTS, Comment.objects.all(), page, make=comment_out)
+
+
+@router.get("/comments/{comment_id}/versions", response=CommentVersionList)
+def comment_versions(request: HttpRequest, comment_id: str, page: Query[PageQuery]) -> dict[str, Any]:
+    """List all versions of a comment, oldest first. The last one is the current text."""
+    try:
+        current = threads.comment(comment_id)
+    except actions.Unknown:
+        raise NotFound from None
+    found = [one for one in threads.versions(current) if one.number > _version_after(page.cursor)]
+    more = encode_cursor([VERSIONS, str(found[page.limit - 1].number)]) if len(found) > page.limit else None
+    items = [CommentVersionOut.of(one) for one in found[: page.limit]]
+    return {"comment": comment_out(current), "items": items, "next": more}
+
+
+@router.get("/threads/{source_post_id}", response=ThreadOut)
+def thread(request: HttpRequest, source_post_id: str, page: Query[PageQuery]) -> dict[str, Any]:
+    """Get one thread: the post, if it is stored, and its comments, oldest first. `parent_id` gives the tree."""
+    rows = Comment.objects.filter(post_id=source_post_id)
+    post = PostRaw.objects.current().of([source_post_id]).first()
+    first = rows.exclude(thread_title="").first()
+    if post is None and not rows.exists():
+        raise NotFound
+    title = post.title if post else first.thread_title if first else ""
+    whole = post_out(post) if post else None
+    return {
+        "post_id": source_post_id,
+        "title": title,
+        "post": whole,
+        **keyset(rows, page, by="created_at", make=comment_out),
+    }
+
+
 @router.get("/crawls", response=RedditCrawlPage)
 def crawls(request: HttpRequest, page: Query[CrawlsQuery]) -> Any:
     """List crawls of communities with their outcome, newest first."""
@@ -231,7 +302,19 @@ def _search(request: HttpRequest, page: PostsQuery) -> Any:
     if file := export(request, shown):
         return file
     found = filters.search(page.q, shown.rows, scopes, limit=page.limit, cursor=page.cursor, strict=True)
-    return {"items": [post_out(row) for row in found.posts], "next": found.next or None}
+    return {"items": [post_out(row) for row in found.rows], "next": found.next or None}
+
+
+def _search_comments(request: HttpRequest, page: CommentsQuery) -> Any:
+    scopes = viewer_scopes(request.user)
+    shown = filters.comments(page.dict(), scopes)
+    refuse_unknown(shown)
+    if file := export(request, shown):
+        return file
+    found = filters.search(
+        page.q, shown.rows, scopes, kind=COMMENT_KIND, limit=page.limit, cursor=page.cursor, strict=True
+    )
+    return {"items": [comment_out(row) for row in found.rows], "next": found.next or None}
 
 
 def _version_after(cursor: str) -> int:

@@ -1,4 +1,4 @@
-"""The commands `watchbook reddit crawl`, `tiers`, `load-pool`, `add`, `remove` and `metrics`."""
+"""The commands `watchbook reddit crawl`, `tiers`, `load-pool`, `add`, `remove`, `comments` and `metrics`."""
 
 from __future__ import annotations
 
@@ -124,6 +124,25 @@ def remove(community: str, as_json: bool) -> None:
 
 
 @group.command()
+@click.argument("community")
+@click.argument("switch", type=click.Choice(["on", "off", "default"]))
+@with_json
+def comments(community: str, switch: str, as_json: bool) -> None:
+    """Crawl the comments of one community or not. default: as REDDIT_COMMENTS says."""
+    from watchbook.systems.reddit import actions  # after Django is set up
+    from watchbook.systems.reddit.actions import comments as threads
+
+    with failing_as(as_json):
+        try:
+            row = threads.set_comments(community, {"on": True, "off": False, "default": None}[switch])
+        except actions.Unknown:
+            raise Failure(f"{community} is not in the list.", "unknown_community") from None
+        is_on = threads.is_crawled(threads.listing_of(row))
+        words = "are crawled" if is_on else "are not crawled"
+        answer({"community": row.community_name, "comments": is_on}, [f"Comments of {row} {words}."], as_json=as_json)
+
+
+@group.command()
 @click.option("--hours", type=click.IntRange(1, 24 * 60), default=24, help="Number of hours to list.")
 @with_json
 def metrics(hours: int, as_json: bool) -> None:
@@ -146,9 +165,10 @@ def metrics(hours: int, as_json: bool) -> None:
 
 def _lines(result: dict[str, Any]) -> Iterator[str]:
     rows = [
-        [line["community"], line["outcome"], line["new_posts"], line["updated_posts"], line["duplicates"],
-         line["http_request_count"], "possible gap" if line["possible_gap"] else ""]
+        [line["community"], listing, line["outcome"], line[f"new_{listing}"], line[f"updated_{listing}"],
+         line["duplicates"], line["http_request_count"], "possible gap" if line["possible_gap"] else ""]
         for line in result["communities"]
+        for listing in [line.get("listing", "posts")]
     ]  # fmt: skip
-    yield from table(rows, ("COMMUNITY", "OUTCOME", "NEW", "UPDATED", "SAME", "REQUESTS", ""))
-    yield f"{len(rows)} communities, {result['http_request_count']} requests"
+    yield from table(rows, ("COMMUNITY", "LISTING", "OUTCOME", "NEW", "UPDATED", "SAME", "REQUESTS", ""))
+    yield f"{len({row[0] for row in rows})} communities, {result['http_request_count']} requests"

@@ -1,4 +1,4 @@
-"""Converts a post into a library page with its text, link, time and version."""
+"""Converts a post or comment into a library page with its text, link, time and version."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from django.utils.safestring import mark_safe
 
 from watchbook.core.registry import Origin
 from watchbook.core.stream.clip import Address, Clip
-from watchbook.systems.reddit.models import PostRaw
+from watchbook.systems.reddit.models import Comment, PostRaw
+from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.parse import to_html
 from watchbook.systems.reddit.records import reddit_link
 
 
 def clip(kind: str, object_id: str, user: Any) -> Clip | None:
-    """Return the current text of a post, or None if the post is unknown or erased."""
+    """Return the current text of a post or comment, or None if it is unknown or erased."""
+    if kind == COMMENT_KIND and user.is_authenticated:
+        return _comment(object_id)
     if kind != "reddit_post" or not user.is_authenticated:
         return None
     post = PostRaw.objects.current().of([object_id]).filter(blanked_at=None).first()
@@ -42,8 +45,33 @@ def clip(kind: str, object_id: str, user: Any) -> Clip | None:
     )
 
 
+def _comment(comment_id: str) -> Clip | None:
+    row = Comment.objects.of([comment_id]).filter(blanked_at=None).first()
+    if row is None:
+        return None
+    return Clip(
+        kind=COMMENT_KIND,
+        id=row.comment_id,
+        source="reddit",
+        title=row.thread_title or row.subreddit,
+        html=mark_safe(to_html(row.content)),  # noqa: S308 - cleaned by nh3
+        text=row.content,
+        source_link=reddit_link(row.post_id, row.comment_id),
+        source_at=row.created_at,
+        version=str(row.version),
+    )
+
+
 def origins(kind: str, ids: Collection[str]) -> dict[str, Origin]:
-    """Return address, community and author of these posts."""
+    """Return address, community and author of these posts or comments."""
+    if kind == COMMENT_KIND:
+        written = Comment.objects.of(ids).filter(blanked_at=None)
+        return {
+            row.comment_id: Origin(
+                reddit_link(row.post_id, row.comment_id), row.subreddit, f"u/{row.author}" if row.author else ""
+            )
+            for row in written.only("comment_id", "post_id", "subreddit", "author")
+        }
     found = PostRaw.objects.current().of(ids) if kind == "reddit_post" else PostRaw.objects.none()
     rows = found.filter(blanked_at=None).values_list("source_post_id", "subreddit", "author")
     return {

@@ -1,12 +1,12 @@
-"""The lists of posts, communities and crawls, and the search for words in posts with their filters."""
+"""The lists of posts, comments, communities and crawls, and the search for words in posts and comments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.db.models.functions import Lower
 from django.db.models.lookups import Contains, Exact
 from django.utils.translation import gettext_lazy as _
@@ -33,10 +33,13 @@ from watchbook.kit.lists import (
 from watchbook.kit.paging import InvalidCursor
 from watchbook.systems.reddit import actions
 from watchbook.systems.reddit.jobs.crawl import full_name
-from watchbook.systems.reddit.models import CommunityCache, CommunityPool, CrawlKind, Outcome, PostRaw
+from watchbook.systems.reddit.models import Comment, CommunityCache, CommunityPool, CrawlKind, Outcome, PostRaw
+from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.models.communities import FOLDED
 from watchbook.systems.reddit.models.posts import KIND
 from watchbook.systems.reddit.records import reddit_link
+
+Row = TypeVar("Row", bound=Model)
 
 # Pages of search results that are read to fill one page when filters exclude most of them.
 MAX_SEARCH_ROUNDS = 10
@@ -105,17 +108,53 @@ def every_post() -> QuerySet[PostRaw]:
 
 def posts(asked: Mapping[str, Any], scopes: Sequence[str]) -> Shown[PostRaw]:
     """The list of posts; with words those that the word index finds, in its order."""
-    shown = POSTS.show(every_post(), asked)
+    return _with_words(POSTS.show(every_post(), asked), KIND, scopes)
+
+
+def _with_words(shown: Shown[Row], kind: str, scopes: Sequence[str]) -> Shown[Row]:
+    """Let the word index find the rows, if words were asked for."""
     words = shown.chosen.values.get("q", "")
-    if not words:
-        return shown
 
-    def found(cursor: str, limit: int) -> tuple[list[PostRaw], str]:
-        matches = search(words, shown.rows, scopes, limit=limit, cursor=cursor)
-        return list(matches.posts), matches.next
+    def found(cursor: str, limit: int) -> tuple[list[Row], str]:
+        matches = search(words, shown.rows, scopes, kind=kind, limit=limit, cursor=cursor)
+        return list(matches.rows), matches.next
 
-    shown.found = found
+    if words:
+        shown.found = found
     return shown
+
+
+COMMENTS = List(
+    "reddit-comments",
+    filters=(
+        WordIndex("q", _("Words in the comment")),
+        Text("community", _("Community"), where=_in_community),
+        Text("tag", _("Tag of the community"), where=lambda tag: Q(subreddit__in=_names_tagged(tag))),
+        Text("author", _("Author"), where=_by_author),
+        Text("thread", _("Thread"), where=lambda post_id: Q(post_id=post_id.strip())),
+        Choice("state", _("State"), choices=STATES, where=actions.STATES.__getitem__),
+        AtLeast("least_score", _("Minimum score"), "score"),
+        Days("days", _("Posted"), "created_at"),
+    ),
+    orders=(Order("newest", _("Newest first"), "created_at"),),
+    columns=(
+        *map(
+            Column,
+            (
+                "comment_id", "post_id", "parent_id", "subreddit", "thread_title", "content", "author", "score",
+                "created_at", "edited_at", "first_seen_at", "observed_at", "version", "removed_by_category",
+                "author_deleted", "blanked_at",
+            ),
+        ),
+        Column("link", lambda row: reddit_link(row.post_id, row.comment_id)),
+    ),
+    changes=Changes("updated_at", "updated_at"),
+)  # fmt: skip
+
+
+def comments(asked: Mapping[str, Any], scopes: Sequence[str]) -> Shown[Comment]:
+    """The list of comments; with words those that the word index finds, in its order."""
+    return _with_words(COMMENTS.show(Comment.objects.all(), asked), COMMENT_KIND, scopes)
 
 
 CRAWLS = List(
@@ -205,37 +244,48 @@ COMMUNITIES = List(
 
 
 @dataclass(frozen=True)
-class Matches:
-    """Posts that contain the words, with their search hits; `next` is empty at the end."""
+class Matches(Generic[Row]):
+    """Posts or comments that contain the words, with their search hits; `next` is empty at the end."""
 
     query: Query
     hits: tuple[Hit, ...]
-    posts: tuple[PostRaw, ...]
+    rows: tuple[Row, ...]
     next: str = ""
 
 
+# Column with the ID that the search knows, by kind.
+ID_COLUMNS = {KIND: "source_post_id", COMMENT_KIND: "comment_id"}
+
+
 def search(
-    words: str, rows: QuerySet[PostRaw], scopes: Sequence[str], *, limit: int, cursor: str = "", strict: bool = False
-) -> Matches:
-    """Find posts among `rows` that contain every word in title or text: title hits first, then newest.
+    words: str,
+    rows: QuerySet[Row],
+    scopes: Sequence[str],
+    *,
+    limit: int,
+    kind: str = KIND,
+    cursor: str = "",
+    strict: bool = False,
+) -> Matches[Row]:
+    """Find rows that contain every word in title or text: title hits first, then newest.
 
     An invalid cursor starts at the beginning, or raises InvalidCursor if `strict`.
     """
-    asked = queries.read(words)
+    asked, column = queries.read(words), ID_COLUMNS[kind]
     hits: list[Hit] = []
-    posts: list[PostRaw] = []
+    found: list[Row] = []
     for _round in range(MAX_SEARCH_ROUNDS):
         try:
-            page = find(asked, scopes=scopes, kinds=[KIND], limit=limit - len(posts), before=cursor or None)
+            page = find(asked, scopes=scopes, kinds=[kind], limit=limit - len(found), before=cursor or None)
         except InvalidCursor:
             if strict:
                 raise
-            page = find(asked, scopes=scopes, kinds=[KIND], limit=limit)
+            page = find(asked, scopes=scopes, kinds=[kind], limit=limit)
         ids = [hit.object_id for hit in page.items]
-        passed = {row.source_post_id: row for row in rows.filter(source_post_id__in=ids)} if ids else {}
+        passed = {getattr(row, column): row for row in rows.filter(**{f"{column}__in": ids})} if ids else {}
         hits += [hit for hit in page.items if hit.object_id in passed]
-        posts += [passed[object_id] for object_id in ids if object_id in passed]
+        found += [passed[object_id] for object_id in ids if object_id in passed]
         cursor = page.next
-        if len(posts) >= limit or not cursor:
+        if len(found) >= limit or not cursor:
             break
-    return Matches(asked, tuple(hits), tuple(posts), cursor)
+    return Matches(asked, tuple(hits), tuple(found), cursor)

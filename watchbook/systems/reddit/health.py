@@ -18,7 +18,7 @@ from watchbook.core.health import Health, HealthItem
 from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage as outages
 from watchbook.systems.reddit.fetch.outage import Outage
-from watchbook.systems.reddit.models import CommunityCache, Outcome
+from watchbook.systems.reddit.models import CommentListing, CommunityCache, Outcome
 from watchbook.systems.reddit.models.communities import REFUSALS
 
 LATE_AFTER = timedelta(hours=1)
@@ -74,21 +74,24 @@ def health(user: User | None = None) -> Health:
 
 
 def items(user: User | None = None) -> list[HealthItem]:
-    """Return the health of each community. Two queries."""
+    """Return the health of each community. Three queries."""
     now, outage = clock.now(), outages.current()
+    comments = {row.community_name: row for row in CommentListing.objects.all()}
     return [
         HealthItem(
             str(each),
             _("Community"),
-            community_health(each, outage, now),
+            community_health(each, outage, now, comments.get(each.community_name)),
             try_url=f"{records.community_path(each.community_name)}visit/",
         )
         for each in CommunityCache.objects.order_by("community_name")
     ]
 
 
-def community_health(each: CommunityCache, outage: Outage | None, now: datetime) -> Health:
-    """Return the health of one community. An outage of Reddit concerns every active one."""
+def community_health(
+    each: CommunityCache, outage: Outage | None, now: datetime, comments: CommentListing | None = None
+) -> Health:
+    """Return the health of one community with its comments. An outage of Reddit concerns every active one."""
     seen: dict[str, Any] = {
         "last_success_at": each.last_crawled_at,
         "next_try_at": each.next_due,
@@ -113,7 +116,29 @@ def community_health(each: CommunityCache, outage: Outage | None, now: datetime)
         return Health(states.LATE, reason=_("The crawl was due and did not run."), remedy=_(CHECK_WORKER), **seen)
     if each.possible_gap:
         return Health(states.INCOMPLETE, reason=_("Posts may be missing."), remedy=_(GAP_REMEDY), **seen)
+    return _comments_health(comments, now, seen)
+
+
+def _comments_health(comments: CommentListing | None, now: datetime, seen: dict[str, Any]) -> Health:
+    """Return the health of comments, where posts are healthy."""
+    if comments is None or not _is_on(comments):
+        return Health(states.HEALTHY, **seen)
+    if comments.failures_in_row:
+        cause = str(reason_of(comments.last_outcome))
+        text = _("The last crawl of comments failed: %(cause)s") % {"cause": cause}
+        failed: dict[str, Any] = {"last_failure_at": comments.updated_at, "last_failure": cause}
+        state = states.FAILING if comments.failures_in_row < ERROR_AFTER else states.ERROR
+        return Health(state, reason=text, remedy=str(remedy_of(comments.last_outcome)), **failed, **seen)
+    if comments.next_due < now - LATE_AFTER:
+        reason = _("The crawl of comments was due and did not run.")
+        return Health(states.LATE, reason=reason, remedy=_(CHECK_WORKER), **seen)
+    if comments.possible_gap:
+        return Health(states.INCOMPLETE, reason=_("Comments may be missing."), remedy=_(GAP_REMEDY), **seen)
     return Health(states.HEALTHY, **seen)
+
+
+def _is_on(comments: CommentListing) -> bool:
+    return options.COMMENTS.value if comments.is_on is None else comments.is_on
 
 
 def _failed(each: CommunityCache, seen: dict[str, Any]) -> Health:
@@ -141,11 +166,16 @@ def _cause(each: CommunityCache) -> str:
 def rows(now: datetime) -> dict[str, object]:
     """Return the figures of the communities that health and home card need. One query."""
     active = Q(is_active=True)
+    on = Q(comment_listing__is_on=True)
+    if options.COMMENTS.value:
+        on |= Q(comment_listing__is_on=None)
     return CommunityCache.objects.aggregate(
         total=Count("pk"),
         active=Count("pk", filter=active),
         overdue=Count("pk", filter=active & Q(next_due__lt=now - LATE_AFTER)),
         gaps=Count("pk", filter=active & Q(possible_gap=True)),
+        comment_gaps=Count("pk", filter=active & on & Q(comment_listing__possible_gap=True)),
+        comment_failures=Count("pk", filter=active & on & Q(comment_listing__failures_in_row__gt=0)),
         unconfirmed=Count("pk", filter=active & Q(last_outcome=Outcome.SUSPICIOUS_EMPTY, failures_in_row=0)),
         failing=Count("pk", filter=active & Q(failures_in_row__gt=0)),
         failed_at=Max("updated_at", filter=active & Q(failures_in_row__gt=0)),
@@ -193,7 +223,7 @@ def _failing_named(count: int) -> tuple[str, str, str]:
 
 def _state(found: dict[str, object]) -> tuple[str, str, str, str]:
     """Return state, reason, remedy and cause of the last failure without an outage."""
-    names = ("active", "failing", "unconfirmed", "overdue", "gaps")
+    names = ("active", "failing", "unconfirmed", "overdue", "gaps", "comment_gaps", "comment_failures")
     numbers = {name: int(str(found[name] or 0)) for name in names}
     if numbers["failing"]:
         is_all = numbers["failing"] == numbers["active"]
@@ -210,4 +240,21 @@ def _state(found: dict[str, object]) -> tuple[str, str, str, str]:
             "n": n
         }
         return states.INCOMPLETE, text, _(GAP_REMEDY), ""
+    return _state_of_comments(numbers["comment_failures"], numbers["comment_gaps"])
+
+
+def _state_of_comments(failing: int, gaps: int) -> tuple[str, str, str, str]:
+    """Return state, reason, remedy and cause of comments, where all posts are healthy."""
+    if failing:
+        text = ngettext(
+            "The last crawl of comments failed for %(n)s community.",
+            "The last crawl of comments failed for %(n)s communities.",
+            failing,
+        ) % {"n": failing}
+        return states.FAILING, text, _("No action is needed. Watchbook retries automatically."), ""
+    if gaps:
+        text = ngettext(
+            "Comments of %(n)s community may be missing.", "Comments of %(n)s communities may be missing.", gaps
+        )
+        return states.INCOMPLETE, text % {"n": gaps}, _(GAP_REMEDY), ""
     return states.HEALTHY, "", "", ""

@@ -92,9 +92,14 @@ DAILY_BUDGET = Option(
     group="reddit", title=_("Requests per day"),
     help="Requests per day that the adaptive schedule may use. The default is 10% of Reddit's limit.",
 )  # fmt: skip
+COMMENTS = Option(
+    "REDDIT_COMMENTS", switch, default=False, group="reddit", title=_("Comments of all communities"),
+    help="on: crawl the comments of every community that has no setting of its own.",
+)  # fmt: skip
 HONOR_DELETIONS = Option(
     "REDDIT_HONOR_DELETIONS", switch, default=True,
-    help="on: every day, Watchbook erases text, title and author of posts that were deleted or removed on Reddit.",
+    help="on: every day, Watchbook erases text, title and author of posts and comments that were deleted or removed on"
+    " Reddit.",
 )  # fmt: skip
 KEEP_CRAWLS_DAYS = Option(
     "REDDIT_KEEP_CRAWLS_DAYS", integer, default=90, minimum=1, group="retention", title=_("Reddit crawls, days"),

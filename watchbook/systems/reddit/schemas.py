@@ -6,7 +6,16 @@ from datetime import date, datetime
 from typing import Any
 
 from watchbook.core.api.schemas import Answer, Kept, Listing, Mirrored, said
-from watchbook.systems.reddit.models import CommunityCache, Crawl, CrawlDay, CrawlMetrics, PostPoint, PostRaw
+from watchbook.systems.reddit.models import (
+    Comment,
+    CommentListing,
+    CommunityCache,
+    Crawl,
+    CrawlDay,
+    CrawlMetrics,
+    PostPoint,
+    PostRaw,
+)
 
 
 class CommunityOut(Answer):
@@ -59,6 +68,7 @@ class CommunityListed(CommunityOut):
 
     priority: str = said("high, medium or low; empty if the community is not in the list.")
     categories: list[str] = said("Tags.")
+    comments: CommentListingOut | None = said("Null if comments were never crawled.")
 
 
 class CommunityWhole(CommunityListed):
@@ -95,6 +105,84 @@ class RedditPostOut(Answer):
     found_by: str
     rising: float = said("Points per hour before the last recheck, as a multiple of what is usual; 0 if not known.")
     link: str = said("URL of the post on Reddit.")
+
+
+class RedditCommentOut(Answer):
+    """A comment with its current text and state."""
+
+    row = Comment
+
+    comment_id: str = said("ID without the prefix t1_.")
+    post_id: str = said("ID of the thread, without the prefix t3_.")
+    parent_id: str = said("What it answers, with prefix: t1_ is a comment, t3_ the post.")
+    subreddit: str = said("Name with prefix, for example r/webdev.")
+    thread_title: str = said("Title of the thread; empty if its text was erased.")
+    content: str
+    author: str
+    score: int = said("Score at observed_at.")
+    created_at: datetime
+    edited_at: datetime | None = said("Time of the last edit as given by Reddit.")
+    text_norm_hash: str
+    version: int
+    extra_data: dict[str, Any] = said("Other fields from Reddit.")
+    first_seen_at: datetime
+    valid_from: datetime
+    removed_by_category: str = said("Who removed the comment. Empty if it was not removed.")
+    author_deleted: bool
+    found_by: str
+    observed_at: datetime
+    blanked_at: datetime | None = said("Time when the text was erased. Null if it was not erased.")
+    link: str = said("URL of the comment on Reddit.")
+
+
+class RedditCommentPage(Mirrored[RedditCommentOut]):
+    """Comments, newest first."""
+
+
+class CommentVersionOut(Answer):
+    """One version of a comment."""
+
+    number: int
+    valid_from: datetime
+    valid_to: datetime | None
+    content: str
+    text_norm_hash: str
+    reason: str = said("posted, edited or returned.")
+
+
+class CommentVersionList(Listing[CommentVersionOut]):
+    """All versions of a comment, oldest first, and the current comment."""
+
+    comment: RedditCommentOut
+
+
+class ThreadOut(Listing[RedditCommentOut]):
+    """Comments of one thread, oldest first."""
+
+    post_id: str
+    title: str
+    post: RedditPostOut | None = said("Null if the post itself is not stored.")
+
+
+class CommentListingOut(Answer):
+    """How far the comments of a community were read."""
+
+    row = CommentListing
+
+    is_on: bool = said("Comments are crawled.")
+    last_crawled_at: datetime | None
+    last_seen_comment_id: str | None
+    last_seen_created_at: datetime | None
+    next_due: datetime
+    rate: float = said("New comments per day, average of 7 days.")
+    covered_from: datetime | None = said("All comments since this time are stored.")
+    possible_gap: bool = said("The last crawl did not reach a known comment, so comments may be missing.")
+    gap_at: datetime | None
+    gap_count: int
+    last_outcome: str
+    last_complete_at: datetime | None
+    deep_walked_at: datetime | None
+    request_count: int
 
 
 class AuthorHome(Answer):
@@ -162,10 +250,10 @@ class RedditCrawlOut(Answer):
     id: int
     community_name: str
     crawled_at: datetime
-    kind: str = said("new, full (full scan) or top (top listing).")
+    kind: str = said("new, full (full scan), top (top listing), comments or comments_full.")
     outcome: str = said("ok, empty, or why nothing was read.")
     detail: str
-    new_posts: int
+    new_posts: int = said("New posts, or new comments if the crawl read comments. The same holds for the others.")
     updated_posts: int
     unchanged_posts: int
     versions: int
@@ -195,6 +283,7 @@ class HourOut(Answer):
     total_new_posts: int
     total_updated_posts: int
     total_duplicates: int
+    total_new_comments: int
     tier_assignments: dict[str, int] = said("Number of communities per tier.")
     requests: int
     gaps: int
@@ -216,6 +305,7 @@ class DayOut(Answer):
     total_new_posts: int
     total_updated_posts: int
     total_duplicates: int
+    total_new_comments: int
     gaps: int
     cache_hit_rate: float | None
     avg_latency_seconds: float | None

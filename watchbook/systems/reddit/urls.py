@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.reddit.views import actions, communities, community, metrics, posts
+from watchbook.systems.reddit.views import actions, comments, communities, community, metrics, posts
 
 app_name = "reddit"
 
@@ -17,6 +17,9 @@ urlpatterns = [
     path("pool/sample/", actions.sample, name="sample"),
     path("posts/", posts.posts, name="posts"),
     path("posts/<str:post_id>/", posts.post, name="post"),
+    path("comments/", comments.comments, name="comments"),
+    path("threads/<str:post_id>/", comments.thread, name="thread"),
+    path("threads/<str:post_id>/looked/", comments.looked, name="looked"),
     path("crawls/", communities.crawls, name="crawls"),
     path("u/<str:author>/", posts.author, name="author"),
     path("metrics/", metrics.metrics, name="metrics"),
@@ -25,5 +28,6 @@ urlpatterns = [
     path("r/<str:name>/switch/", actions.activate, name="activate"),
     path("r/<str:name>/wish/", actions.priority, name="priority"),
     path("r/<str:name>/tags/", actions.tags, name="tags"),
+    path("r/<str:name>/comments/", actions.comments, name="switch_comments"),
     path("r/<str:name>/remove/", actions.remove, name="remove"),
 ]

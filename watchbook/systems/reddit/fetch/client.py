@@ -147,15 +147,18 @@ os.register_at_fork(after_in_child=_client.reset)
 def fetch_listing(
     subreddit: str, sort: str = "new", *, limit: int = 100, after: str | None = None, time_filter: str = ""
 ) -> Listing:
-    """Fetch one page of a listing."""
+    """Fetch one page of a listing of posts, or of the newest comments if `sort` is comments."""
     params = {"limit": str(limit)} | ({"after": after} if after else {}) | ({"t": time_filter} if time_filter else {})
-    return _listing(f"/r/{quote(subreddit, safe='')}/{sort}", params)
+    page = _listing(f"/r/{quote(subreddit, safe='')}/{sort}", params)
+    if page.posts if sort == "comments" else page.comments:
+        raise RequestFailed(Outcome.GARBAGE, "posts instead of comments" if page.posts else "comments instead of posts")
+    return page
 
 
-def fetch_by_id(post_ids: Sequence[str]) -> Listing:
-    """Fetch up to 100 posts by ID. Unknown posts are missing in the response."""
-    assert len(post_ids) <= INFO_IDS
-    return _listing("/api/info", {"id": ",".join(f"t3_{post_id}" for post_id in post_ids)})
+def fetch_by_id(ids: Sequence[str], *, prefix: str = "t3_") -> Listing:
+    """Fetch up to 100 posts (t3_) or comments (t1_) by ID. Unknown ones are missing in the response."""
+    assert len(ids) <= INFO_IDS
+    return _listing("/api/info", {"id": ",".join(f"{prefix}{item_id}" for item_id in ids)})
 
 
 def _listing(path: str, params: Mapping[str, str]) -> Listing:

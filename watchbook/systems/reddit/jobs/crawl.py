@@ -1,4 +1,4 @@
-"""The crawl jobs: due communities, one community, low-activity communities, full scans, refresh of the cache."""
+"""The crawl jobs: due listings, one community, low-activity communities, full scans, refresh of the cache."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outco
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import ClientRefused, RedditError, fetch_listing, outage
 from watchbook.systems.reddit.health import reason_of, remedy_of
-from watchbook.systems.reddit.jobs.crawl_community import crawl_each, crawl_one
+from watchbook.systems.reddit.jobs.crawl_community import crawl_each, crawl_one, new_items
 from watchbook.systems.reddit.jobs.monitors import update_outage_alert
-from watchbook.systems.reddit.models import CommunityCache
+from watchbook.systems.reddit.models import CommentListing, CommunityCache, ListingState
 from watchbook.systems.reddit.models import Outcome as Word
+from watchbook.systems.reddit.models.comments import CommentListingQuerySet
 from watchbook.systems.reddit.parse import PostRecord
 from watchbook.systems.reddit.pool import community_name
-from watchbook.systems.reddit.records import CrawlReport
+from watchbook.systems.reddit.records import POSTS, CrawlReport
 from watchbook.systems.reddit.store import communities, metrics
 from watchbook.systems.reddit.store.hot import cache_posts
 
 
 def anything_due(now: datetime) -> bool:
-    """Return True if a community is due. Only the adaptive schedule has due times between the half hours."""
+    """Return True if a listing is due. Only the adaptive schedule has due times between the half hours."""
     if not options.is_live() or options.SCHEDULER.value != "adaptive" or is_paused(now):
         return False
-    return CommunityCache.objects.due(now).exists()
+    return CommunityCache.objects.due(now).exists() or due_comments(now).exists()
+
+
+def due_comments(now: datetime) -> CommentListingQuerySet:
+    return CommentListing.objects.due(now, options.COMMENTS.value)
 
 
 def is_paused(now: datetime) -> bool:
@@ -53,13 +58,12 @@ def _explain(outcome: str, retry_at: datetime) -> str:
 
 
 def crawl_due(ctx: JobContext, force: bool = False, detailed: bool = False) -> Outcome:
-    """Crawl all due communities; with `force` all active ones. `detailed` adds one report per community."""
+    """Crawl all due listings; with `force` those of all active communities. `detailed` adds one report per listing."""
     if not options.is_live():
         return NOTHING_TO_DO
     communities.sync_pool(ctx.now)
     refuse_while_paused(ctx, is_forced=force)
-    rows = CommunityCache.objects.active().order_by("next_due") if force else None
-    due = list(rows if rows is not None else CommunityCache.objects.due(ctx.now))
+    due = _active_listings() if force else [*CommunityCache.objects.due(ctx.now), *due_comments(ctx.now)]
     if not due:
         return NOTHING_TO_DO
     planner = communities.Planner(ctx.now)
@@ -67,14 +71,26 @@ def crawl_due(ctx: JobContext, force: bool = False, detailed: bool = False) -> O
     return finish(ctx, reports, detailed=detailed)
 
 
+def _active_listings() -> list[ListingState]:
+    comments = CommentListing.objects.wanted(options.COMMENTS.value).order_by("next_due")
+    return [*CommunityCache.objects.active().order_by("next_due"), *comments]
+
+
 def crawl_community(ctx: JobContext, community: str) -> Outcome:
-    """Crawl one community now, also if it is not due or not active."""
+    """Crawl one community now, also if it is not due or not active, and its comments if they are on."""
     if not options.is_live():
         return NOTHING_TO_DO
     communities.sync_pool(ctx.now)
     refuse_while_paused(ctx, is_forced=ctx.run.requested_by_id is not None)
-    report = crawl_one(ctx, known(community), communities.Planner(ctx.now))
-    return finish(ctx, [report] if report else [], detailed=True)
+    row, planner = known(community), communities.Planner(ctx.now)
+    comments = CommentListing.objects.wanted(options.COMMENTS.value).filter(community=row)
+    reports: list[CrawlReport] = []
+    for listing in (row, *comments):
+        report = crawl_one(ctx, listing, planner)
+        reports += [report] if report else []
+        if report is None or report.outcome not in (Word.OK, Word.EMPTY):
+            break  # what refuses posts refuses comments, too
+    return finish(ctx, reports, detailed=True)
 
 
 def known(name: str) -> CommunityCache:
@@ -117,8 +133,8 @@ def summary(reports: list[CrawlReport], *, detailed: bool) -> Outcome:
     failed = sum(report.outcome not in ("ok", "empty") for report in reports)
     figures: dict[str, Any] = {
         "crawled": len(reports),
-        "new_posts": sum(report.tally.new for report in reports),
-        "updated_posts": sum(report.tally.updated for report in reports),
+        **new_items(reports),
+        "updated_posts": sum(report.tally.updated for report in reports if report.listing == POSTS),
         "gaps": sum(report.possible_gap for report in reports),
         "failed": failed,
     }
@@ -150,21 +166,27 @@ SHARE = 6
 
 
 def scan_share(ctx: JobContext, detailed: bool = False) -> Outcome:
-    """Scan the communities whose last full scan is oldest, 1/6 of them per run.
+    """Scan the listings whose last full scan is oldest, 1/6 of them per run.
 
-    Communities without a complete crawl have nothing to compare with, and refusing ones would be chosen every day.
+    Listings without a complete crawl have nothing to compare with, and refusing ones would be chosen every day.
     """
     if not options.is_live():
         return NOTHING_TO_DO
     refuse_while_paused(ctx)
-    rows = CommunityCache.objects.active().filter(refusals_in_row=0).exclude(last_complete_at=None)
-    count = -(-rows.count() // SHARE)
-    chosen = list(rows.order_by(F("deep_walked_at").asc(nulls_first=True), "community_name")[:count])
+    chosen: list[ListingState] = [
+        *_oldest_scans(CommunityCache.objects.active(), "community_name"),
+        *_oldest_scans(CommentListing.objects.wanted(options.COMMENTS.value), "community_id"),
+    ]
     if not chosen:
         return NOTHING_TO_DO
     planner = communities.Planner(ctx.now)
     reports = crawl_each(ctx, chosen, lambda row: crawl_one(ctx, row, planner, is_full=True))
     return finish(ctx, reports, detailed=detailed)
+
+
+def _oldest_scans(listings: Any, name: str) -> list[ListingState]:
+    rows = listings.filter(refusals_in_row=0).exclude(last_complete_at=None)
+    return list(rows.order_by(F("deep_walked_at").asc(nulls_first=True), name)[: -(-rows.count() // SHARE)])
 
 
 PAGE = 100

@@ -1,6 +1,6 @@
-"""Crawls one community until known posts, and many communities in batches.
+"""Crawls one listing of a community until known posts or comments, and many listings in batches.
 
-New posts are detected by ID. The listing is not sorted by `created_utc`: a post that a moderator approves late enters
+New items are detected by ID. The listing is not sorted by `created_utc`: a post that a moderator approves late enters
 at the top with its old time, so stopping at the first old post would lose all posts below it.
 """
 
@@ -13,29 +13,33 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event
+from typing import TypeVar
 
 from django.db import close_old_connections, connections
 from django.db.models import F
 
-from watchbook.base.work import counted
+from watchbook.base.work import counted, crash_point
 from watchbook.core.jobs.context import JobContext
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import ClientRefused, RedditError, fetch_listing
-from watchbook.systems.reddit.models import CommunityCache, CrawlKind, FoundBy, Outcome, PostRaw
-from watchbook.systems.reddit.parse import Listing, PostRecord
-from watchbook.systems.reddit.records import CrawlReport, ListingRead
+from watchbook.systems.reddit.models import CommunityCache, CrawlKind, FoundBy, ListingState, Outcome
+from watchbook.systems.reddit.parse import Item, Listing, PostRecord
+from watchbook.systems.reddit.records import COMMENTS, POSTS, CrawlReport, ListingRead
 from watchbook.systems.reddit.schedule import TIERS
 from watchbook.systems.reddit.store import communities, metrics
 from watchbook.systems.reddit.store.crawls import is_listed, log_crawl, store_crawl
-from watchbook.systems.reddit.store.decide import anchors
-from watchbook.systems.reddit.store.posts import Reading, store_posts
+from watchbook.systems.reddit.store.decide import Reading
+from watchbook.systems.reddit.store.kinds import kind_of
+from watchbook.systems.reddit.store.posts import store_posts
+
+Row = TypeVar("Row", bound=ListingState)
 
 KNOWN_IN_A_ROW = 3
 FULL_PAGE = 100
 MAX_PAGES = 14
-# A listing with fewer posts is complete; a longer one may be cut at the limit of 1,000 entries.
+# A listing with fewer items is complete; a longer one may be cut at the limit of 1,000 entries.
 CEILING_FROM = 900
-# Number of earlier posts that are tried as anchor when the anchor has left the listing.
+# Number of earlier items that are tried as anchor when the anchor has left the listing.
 MAX_ANCHOR_ATTEMPTS = 3
 
 
@@ -44,25 +48,25 @@ class _Progress:
     """State of reading one listing."""
 
     known_of: Callable[[Iterable[str]], set[str]]
-    posts: dict[str, PostRecord] = field(default_factory=dict)
+    items: dict[str, Item] = field(default_factory=dict)
     met: int = 0
     streak: int = 0
     longest: int = 0
-    # Number of posts above the known ones; None while no known post was read.
+    # Number of items above the known ones; None while no known item was read.
     above: int | None = None
     reached_end: bool = False
     lost_place: bool = False
 
     def take(self, page: Listing) -> int:
-        """Add all posts of a page. Return the number of IDs that were not read before."""
-        fresh = [post for post in page.posts if post.post_id not in self.posts]
-        known = self.known_of(post.post_id for post in fresh)
-        for post in fresh:
-            self.posts[post.post_id] = post
-            self.streak = self.streak + 1 if post.post_id in known else 0
+        """Add all items of a page. Return the number of IDs that were not read before."""
+        fresh = [item for item in page.items if item.item_id not in self.items]
+        known = self.known_of(item.item_id for item in fresh)
+        for item in fresh:
+            self.items[item.item_id] = item
+            self.streak = self.streak + 1 if item.item_id in known else 0
             self.longest = max(self.longest, self.streak)
             if self.above is None and self.streak >= KNOWN_IN_A_ROW:
-                self.above = len(self.posts) - KNOWN_IN_A_ROW
+                self.above = len(self.items) - KNOWN_IN_A_ROW
         self.met += len(known)
         return len(fresh)
 
@@ -71,28 +75,27 @@ class _Progress:
         return self.longest >= KNOWN_IN_A_ROW
 
 
-def read_new(community: CommunityCache, *, page_size: int, is_full: bool = False) -> ListingRead:
+def read_new(row: ListingState, *, page_size: int, is_full: bool = False) -> ListingRead:
     """Read until 3 known IDs in a row, the end or an error. A full scan reads to the end."""
     began = time.monotonic()
-    is_first = community.last_complete_at is None
-    path = _Progress(lambda ids: _anchors(community, ids))
+    is_first = row.last_complete_at is None
+    path = _Progress(lambda ids: _anchors(row, ids))
     outcome, detail, wait, is_client_wide = Outcome.OK.value, "", None, False
     with counted() as count:
         try:
-            _read_pages(path, community.subreddit, page_size, is_first=is_first, is_full=is_full)
+            _read_pages(path, row, page_size, is_first=is_first, is_full=is_full)
         except RedditError as error:
             outcome, detail, wait = error.outcome, error.detail, error.wait_seconds
             is_client_wide = isinstance(error, ClientRefused)
-    if outcome == Outcome.OK and not path.posts:
-        had_posts = bool(community.last_seen_post_id)
-        outcome = Outcome.SUSPICIOUS_EMPTY if had_posts else Outcome.EMPTY
+    if outcome == Outcome.OK and not path.items:
+        outcome = Outcome.SUSPICIOUS_EMPTY if row.last_seen_id else Outcome.EMPTY
     return ListingRead(
         outcome=str(outcome),
-        posts=list(path.posts.values()),
+        items=list(path.items.values()),
         is_first=is_first,
-        is_joined=outcome in (Outcome.OK, Outcome.EMPTY) and _is_joined(path, community),
+        is_joined=outcome in (Outcome.OK, Outcome.EMPTY) and _is_joined(path, row),
         reached_end=path.reached_end,
-        above_known=len(path.posts) if path.above is None else path.above,
+        above_known=len(path.items) if path.above is None else path.above,
         met_known=path.met,
         is_client_wide=is_client_wide,
         detail=detail,
@@ -102,89 +105,85 @@ def read_new(community: CommunityCache, *, page_size: int, is_full: bool = False
     )
 
 
-def _read_pages(path: _Progress, subreddit: str, page_size: int, *, is_first: bool, is_full: bool) -> None:
-    page = fetch_listing(subreddit, limit=page_size)
+def _read_pages(path: _Progress, row: ListingState, page_size: int, *, is_first: bool, is_full: bool) -> None:
+    page = fetch_listing(row.subreddit, kind_of(row).sort, limit=page_size)
     path.take(page)
     for _ in range(MAX_PAGES):
         if page.after is None:
             path.reached_end = True
             return
-        if not is_full and (path.has_joined or (is_first and len(path.posts) >= page_size)):
+        if not is_full and (path.has_joined or (is_first and len(path.items) >= page_size)):
             return
-        following = _next_page(path, subreddit, page)
+        following = _next_page(path, row, page)
         if following is None:
             path.lost_place = True
             return
         page = following
 
 
-def _next_page(path: _Progress, subreddit: str, page: Listing) -> Listing | None:
+def _next_page(path: _Progress, row: ListingState, page: Listing) -> Listing | None:
     """Return the next page, or None.
 
-    An anchor that has left the listing gives an empty page, an unknown one the first page again. An earlier post is
+    An anchor that has left the listing gives an empty page, an unknown one the first page again. An earlier item is
     the anchor then.
     """
-    anchors = [page.after or "", *(post.fullname for post in reversed(page.posts[:-1]))][: MAX_ANCHOR_ATTEMPTS + 1]
+    anchors = [page.after or "", *(item.fullname for item in reversed(page.items[:-1]))][: MAX_ANCHOR_ATTEMPTS + 1]
     for anchor in anchors:
-        following = fetch_listing(subreddit, limit=FULL_PAGE, after=anchor)
-        if following.posts and path.take(following):
+        following = fetch_listing(row.subreddit, kind_of(row).sort, limit=FULL_PAGE, after=anchor)
+        if following.items and path.take(following):
             return following
     return None
 
 
-def _anchors(community: CommunityCache, post_ids: Iterable[str]) -> set[str]:
-    since = community.last_complete_at
-    return anchors(post_ids, since) if since is not None else set()
+def _anchors(row: ListingState, ids: Iterable[str]) -> set[str]:
+    since = row.last_complete_at
+    return kind_of(row).anchors(ids, since) if since is not None else set()
 
 
-def _is_joined(path: _Progress, community: CommunityCache) -> bool:
+def _is_joined(path: _Progress, row: ListingState) -> bool:
     if path.has_joined:
         return True
-    if path.lost_place or not path.reached_end or len(path.posts) >= CEILING_FROM:
+    if path.lost_place or not path.reached_end or len(path.items) >= CEILING_FROM:
         return False
-    # Read to the end. If posts were known before, at least one of them must be in the listing.
-    return path.met > 0 or not community.last_seen_post_id
+    # Read to the end. If items were known before, at least one of them must be in the listing.
+    return path.met > 0 or not row.last_seen_id
 
 
 TOP_EVERY = timedelta(hours=24)
 # Half of the 1,000 entries of a listing.
-SCAN_AFTER_POSTS = 500
+SCAN_AFTER_ITEMS = 500
 
 
 def crawl_one(
-    ctx: JobContext, community: CommunityCache, planner: communities.Planner, *, is_full: bool = False
+    ctx: JobContext, row: ListingState, planner: communities.Planner, *, is_full: bool = False
 ) -> CrawlReport | None:
-    """Read and store new posts; once a day also read the listing of the tier for scores and missed posts.
+    """Read and store what is new in a listing; for posts once a day also the listing of the tier.
 
     Return None if the community was removed from the list while it was read.
 
-    A full scan reads the whole listing: it finds missed posts and restored posts at their old position. It also runs
-    when 500 newer posts are known, because such posts would soon leave the listing.
+    A full scan reads the whole listing: it finds missed items and restored ones at their old position. It also runs
+    when 500 newer items are known, because such items would soon leave the listing.
     """
-    is_full = is_full or _needs_full_scan(community)
-    walk = read_new(community, page_size=FULL_PAGE if is_full else _page_size(community, ctx), is_full=is_full)
+    is_full = is_full or _needs_full_scan(row)
+    walk = read_new(row, page_size=FULL_PAGE if is_full else _page_size(row, ctx), is_full=is_full)
+    crash_point("reddit.listing_read")
     with ctx.writing():
-        due = planner.next_due(community, ctx.now)
-        if not is_listed(community):
-            return None
-        report = store_crawl(community.community_name, walk, next_due=due, now=ctx.now, is_full=is_full)
-        if is_full and report.outcome == Outcome.OK:
-            CommunityCache.objects.filter(pk=community.pk).update(deep_walked_at=ctx.now)
-    if report.outcome == Outcome.OK:
-        refresh_top(ctx, community, report)
+        due = planner.next_due(row, ctx.now)
+        report = store_crawl(row, walk, next_due=due, now=ctx.now, is_full=is_full)
+    if report and report.outcome == Outcome.OK and isinstance(row, CommunityCache):
+        refresh_top(ctx, row, report)
     return report
 
 
-def _needs_full_scan(community: CommunityCache) -> bool:
-    since = community.deep_walked_at or community.covered_from
-    if since is None:
-        return False
-    newer = PostRaw.objects.current().filter(subreddit=community.community_name, created_at__gt=since)
-    return newer.count() >= SCAN_AFTER_POSTS
+def _needs_full_scan(row: ListingState) -> bool:
+    since = row.deep_walked_at or row.covered_from
+    return since is not None and kind_of(row).count_newer(str(row.community_name), since) >= SCAN_AFTER_ITEMS
 
 
-def _page_size(community: CommunityCache, ctx: JobContext) -> int:
-    """Return the page size of the tier, or a full page if more posts are expected."""
+def _page_size(community: ListingState, ctx: JobContext) -> int:
+    """Return the page size of the tier, or a full page if more posts are expected. Comments have full pages."""
+    if not isinstance(community, CommunityCache):
+        return FULL_PAGE
     size = TIERS[community.quality_tier].limit
     if community.last_crawled_at is None:
         return size
@@ -231,14 +230,14 @@ def _store_top(
 
 def crawl_each(
     ctx: JobContext,
-    due: Sequence[CommunityCache],
-    one: Callable[[CommunityCache], CrawlReport | None],
+    due: Sequence[Row],
+    one: Callable[[Row], CrawlReport | None],
     *,
     claims: bool = True,
 ) -> list[CrawlReport]:
-    """Crawl communities in batches and in parallel; stop after an error that concerns the whole client.
+    """Crawl listings in batches and in parallel; stop after an error that concerns the whole client.
 
-    With `claims`, each community is claimed first, so that two crawls share the work.
+    With `claims`, each listing is claimed first, so that two crawls share the work.
     """
     reports: list[CrawlReport] = []
     size = options.BATCH_SIZE.value
@@ -248,17 +247,23 @@ def crawl_each(
         done = _run_batch(batch, one)
         reports += done
         if claims:
-            seen = {report.community for report in done}
-            communities.release([row.community_name for row in batch if row.community_name not in seen], ctx.now)
-        ctx.report(crawled=len(reports), new_posts=sum(report.tally.new for report in reports))
+            seen = {(report.community, report.listing) for report in done}
+            rest = [row for row in batch if (row.community_name, kind_of(row).name) not in seen]
+            communities.release(rest, ctx.now)
+        ctx.report(crawled=len(reports), **new_items(reports))
         if any(report.is_client_wide for report in done):
             break  # every other request would fail, too; the rest stays due
     return reports
 
 
-def _run_batch(
-    batch: Sequence[CommunityCache], one: Callable[[CommunityCache], CrawlReport | None]
-) -> list[CrawlReport]:
+def new_items(reports: Sequence[CrawlReport]) -> dict[str, int]:
+    """Count new posts, and new comments if listings of comments were read."""
+    posts = sum(report.tally.new for report in reports if report.listing == POSTS)
+    comments = [report.tally.new for report in reports if report.listing == COMMENTS]
+    return {"new_posts": posts, **({"new_comments": sum(comments)} if comments else {})}
+
+
+def _run_batch(batch: Sequence[Row], one: Callable[[Row], CrawlReport | None]) -> list[CrawlReport]:
     width = min(options.MAX_CONCURRENCY.value, len(batch))
     done: list[CrawlReport] = []
     if width <= 1:
@@ -275,10 +280,8 @@ def _run_batch(
         return [report for future in waiting if (report := future.result()) is not None]
 
 
-def _in_thread(
-    one: Callable[[CommunityCache], CrawlReport | None], row: CommunityCache, stop: Event
-) -> CrawlReport | None:
-    """Crawl one community, unless an error that concerns the whole client has stopped the batch."""
+def _in_thread(one: Callable[[Row], CrawlReport | None], row: Row, stop: Event) -> CrawlReport | None:
+    """Crawl one listing, unless an error that concerns the whole client has stopped the batch."""
     if stop.is_set():
         return None
     close_old_connections()

@@ -10,6 +10,7 @@ from django.db.models import Max, Sum
 from django.utils.translation import gettext_noop as _
 
 from watchbook.base.clock import SHANGHAI
+from watchbook.base.work import crash_point
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
@@ -17,7 +18,7 @@ from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage, rate_limit
 from watchbook.systems.reddit.health import reason_of, remedy_of
 from watchbook.systems.reddit.models import CommunityCache, CrawlMetrics
-from watchbook.systems.reddit.store import crawls, hot, metrics
+from watchbook.systems.reddit.store import comments, crawls, hot, metrics
 from watchbook.systems.reddit.store.hot import erase_posts, next_to_erase
 from watchbook.systems.reddit.store.metrics import hour_of
 
@@ -145,16 +146,26 @@ def is_wanted_erase(_now: datetime) -> bool:
 
 
 def honor_deletions(ctx: JobContext) -> Outcome:
-    """Erase posts that were deleted by the author or removed. Does nothing if REDDIT_HONOR_DELETIONS is off."""
+    """Erase posts and comments that were deleted by the author or removed.
+
+    Does nothing if REDDIT_HONOR_DELETIONS is off.
+    """
     if not options.HONOR_DELETIONS.value:
         return NOTHING_TO_DO
-    posts = versions = 0
+    posts = written = versions = 0
     while rows := next_to_erase():
         with ctx.writing():
             versions += erase_posts(rows, ctx.now)
         posts += len(rows)
         ctx.report(posts=posts)
-    return Outcome("done" if posts else "nothing_to_do", {"posts": posts, "versions": versions})
+    while gone := comments.next_to_erase():
+        with ctx.writing():
+            versions += comments.erase_comments(gone, ctx.now)
+            crash_point("reddit.comments_erased")
+        written += len(gone)
+        ctx.report(comments=written)
+    figures = {"posts": posts, "versions": versions, **({"comments": written} if written else {})}
+    return Outcome("done" if posts or written else "nothing_to_do", figures)
 
 
 def generate_daily(ctx: JobContext, day: str = "") -> Outcome:

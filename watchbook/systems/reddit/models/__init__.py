@@ -1,5 +1,6 @@
 """The five tables of the seed, and additional ones."""
 
+from watchbook.systems.reddit.models.comments import Comment, CommentListing, CommentVersion, ThreadLook
 from watchbook.systems.reddit.models.communities import (
     Access,
     CommunityCache,
@@ -9,12 +10,16 @@ from watchbook.systems.reddit.models.communities import (
     CrawlDay,
     CrawlKind,
     CrawlMetrics,
+    ListingState,
     Outcome,
 )
 from watchbook.systems.reddit.models.posts import FoundBy, PostHot, PostPoint, PostRaw, PostSpan
 
 __all__ = [
     "Access",
+    "Comment",
+    "CommentListing",
+    "CommentVersion",
     "CommunityCache",
     "CommunityPool",
     "CommunityPriority",
@@ -23,9 +28,11 @@ __all__ = [
     "CrawlKind",
     "CrawlMetrics",
     "FoundBy",
+    "ListingState",
     "Outcome",
     "PostHot",
     "PostPoint",
     "PostRaw",
     "PostSpan",
+    "ThreadLook",
 ]

@@ -76,6 +76,57 @@ class CommunityPool(models.Model):
         return self.name
 
 
+class ListingState(models.Model):
+    """How far a listing of a community was read: shared by the listings of posts and of comments."""
+
+    # The column that holds the newest item of the listing.
+    LAST_SEEN = ""
+
+    last_crawled_at = models.DateTimeField(null=True, blank=True)
+    last_seen_created_at = models.DateTimeField(null=True, blank=True)
+    empty_hit = models.IntegerField(default=0, db_default=0)
+    success_hit = models.IntegerField(default=0, db_default=0)
+    failure_hit = models.IntegerField(default=0, db_default=0)
+    next_due = models.DateTimeField(default=clock.now)
+    updated_at = models.DateTimeField(default=clock.now)
+    # Items per day as a fraction, for the schedule.
+    rate = models.FloatField(default=0.0)
+    # All items since this time are stored; older ones may be missing.
+    covered_from = models.DateTimeField(null=True, blank=True)
+    # Start of the last complete crawl. Items of later, incomplete crawls prove nothing.
+    last_complete_at = models.DateTimeField(null=True, blank=True)
+    # Time of the last incomplete crawl, and whether its gap is still open.
+    possible_gap = models.BooleanField(default=False)
+    gap_at = models.DateTimeField(null=True, blank=True)
+    gap_count = models.IntegerField(default=0)
+    last_outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True, default="")
+    # Failures in a row, of any kind; refusals in a row, and since when.
+    failures_in_row = models.IntegerField(default=0)
+    refusals_in_row = models.IntegerField(default=0)
+    refused_since = models.DateTimeField(null=True, blank=True)
+    deep_walked_at = models.DateTimeField(null=True, blank=True)
+    request_count = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+    community_name: str | models.CharField[str, str]
+
+    @property
+    def last_seen_id(self) -> str:
+        return getattr(self, self.LAST_SEEN) or ""
+
+    def see(self, item_id: str, created_at: datetime) -> None:
+        """Move the last seen item."""
+        setattr(self, self.LAST_SEEN, item_id)
+        self.last_seen_created_at = created_at
+
+    @property
+    def subreddit(self) -> str:
+        """Return the name without r/."""
+        return str(self.community_name).removeprefix("r/")
+
+
 class CommunityCacheQuerySet(models.QuerySet["CommunityCache"]):
     def active(self) -> CommunityCacheQuerySet:
         return self.filter(is_active=True)
@@ -97,45 +148,22 @@ class CommunityCacheQuerySet(models.QuerySet["CommunityCache"]):
         return self.filter(community_name=name).first() or self.alias(folded=FOLDED).filter(folded=name.lower()).first()
 
 
-class CommunityCache(models.Model):
+class CommunityCache(ListingState):
     """State of a community: last seen post, averages, computed tier, crawl counters and next crawl."""
 
+    LAST_SEEN = "last_seen_post_id"
+
     community_name = models.CharField(max_length=NAME_LENGTH, unique=True)
-    last_crawled_at = models.DateTimeField(null=True, blank=True)
     # Newest post in a `new` listing, for display and the gap check. New posts are detected by ID.
     last_seen_post_id = models.CharField(max_length=20, null=True, blank=True)
-    last_seen_created_at = models.DateTimeField(null=True, blank=True)
     posts_cached = models.IntegerField(default=0, db_default=0)
     avg_valid_posts = models.IntegerField(default=0, db_default=0, db_comment="new valid posts per day over seven days")
     quality_tier = models.CharField(max_length=10, default="tier3", db_default="tier3")
     crawl_frequency_hours = models.IntegerField(default=24, db_default=24, db_comment="promised maximum age")
-    empty_hit = models.IntegerField(default=0, db_default=0)
-    success_hit = models.IntegerField(default=0, db_default=0)
-    failure_hit = models.IntegerField(default=0, db_default=0)
-
-    next_due = models.DateTimeField(default=clock.now)
     is_active = models.BooleanField(default=True, db_default=True)
     inactive_reason = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(default=clock.now)
-    updated_at = models.DateTimeField(default=clock.now)
-    # Posts per day as a fraction, for the schedule.
-    rate = models.FloatField(default=0.0)
-    # All posts since this time are stored; older ones may be missing.
-    covered_from = models.DateTimeField(null=True, blank=True)
-    # Start of the last complete crawl. Posts of later, incomplete crawls prove nothing.
-    last_complete_at = models.DateTimeField(null=True, blank=True)
-    # Time of the last incomplete crawl, and whether its gap is still open.
-    possible_gap = models.BooleanField(default=False)
-    gap_at = models.DateTimeField(null=True, blank=True)
-    gap_count = models.IntegerField(default=0)
-    last_outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True, default="")
-    # Failures in a row, of any kind; refusals in a row, and since when.
-    failures_in_row = models.IntegerField(default=0)
-    refusals_in_row = models.IntegerField(default=0)
-    refused_since = models.DateTimeField(null=True, blank=True)
-    deep_walked_at = models.DateTimeField(null=True, blank=True)
     top_read_at = models.DateTimeField(null=True, blank=True)
-    request_count = models.BigIntegerField(default=0)
     # Usual points per hour before each recheck, {"1": 2.5, "2": 0.4}, and when they were calculated.
     usual_rates = models.JSONField(null=True, blank=True)
     usual_rates_at = models.DateTimeField(null=True, blank=True)
@@ -155,26 +183,23 @@ class CommunityCache(models.Model):
     def __str__(self) -> str:
         return self.community_name
 
-    @property
-    def subreddit(self) -> str:
-        """Return the name without r/."""
-        return self.community_name.removeprefix("r/")
-
 
 class CrawlKind(models.TextChoices):
-    """What a crawl read: new posts until known ones, the whole listing, or the top listing."""
+    """What a crawl read: new items until known ones, the whole listing, or the top listing."""
 
     NEW = "new", _p("crawl kind", "Crawl")
     FULL = "full", _p("crawl kind", "Full scan")
     TOP = "top", _p("crawl kind", "Top listing")
+    COMMENTS = "comments", _p("crawl kind", "Comments")
+    ALL_COMMENTS = "comments_full", _p("crawl kind", "Full scan of comments")
 
 
 class Crawl(models.Model):
-    """One crawl of one community with its outcome, written in the transaction of its posts."""
+    """One crawl of one community with its outcome, written in the transaction of its posts or comments."""
 
     community_name = models.CharField(max_length=NAME_LENGTH)
     crawled_at = models.DateTimeField()
-    kind = models.CharField(max_length=10, choices=CrawlKind.choices, default=CrawlKind.NEW)
+    kind = models.CharField(max_length=20, choices=CrawlKind.choices, default=CrawlKind.NEW)
     outcome = models.CharField(max_length=20, choices=Outcome.choices)
     detail = models.CharField(max_length=200, blank=True, default="")
     new_posts = models.IntegerField(default=0)
@@ -230,6 +255,7 @@ class CrawlMetrics(models.Model):
     total_new_posts = models.IntegerField(default=0, db_default=0)
     total_updated_posts = models.IntegerField(default=0, db_default=0)
     total_duplicates = models.IntegerField(default=0, db_default=0)
+    total_new_comments = models.IntegerField(default=0, db_default=0)
     tier_assignments = models.JSONField(default=dict)
 
     requests = models.IntegerField(default=0, db_default=0)
@@ -271,6 +297,7 @@ class CrawlDay(models.Model):
     total_new_posts = models.IntegerField(default=0)
     total_updated_posts = models.IntegerField(default=0)
     total_duplicates = models.IntegerField(default=0)
+    total_new_comments = models.IntegerField(default=0, db_default=0)
     gaps = models.IntegerField(default=0)
     cache_hit_rate = models.FloatField(null=True, blank=True)
     avg_latency_seconds = models.FloatField(null=True, blank=True)

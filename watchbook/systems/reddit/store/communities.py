@@ -5,17 +5,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from watchbook.base.store.rows import upsert
 from watchbook.systems.reddit import options
-from watchbook.systems.reddit.models import CommunityCache, CommunityPool, CommunityPriority
+from watchbook.systems.reddit.models import (
+    CommentListing,
+    CommunityCache,
+    CommunityPool,
+    CommunityPriority,
+    ListingState,
+)
+from watchbook.systems.reddit.records import COMMENTS, POSTS
 from watchbook.systems.reddit.schedule import FIRST_TIER, TIERS, Load, frequency_hours, intervals, tier_of
+
+Row = TypeVar("Row", bound=ListingState)
 
 # A claimed crawl that did not finish is retried after this time.
 CLAIM = timedelta(minutes=15)
-RECHECKS_PER_POST = 3
+RECHECKS_PER_ITEM = 3
 IDS_PER_RECHECK = 100
 JITTER = 0.1
+COMMENT_WEIGHT = 0.1
 
 
 def sync_pool(now: datetime) -> int:
@@ -26,7 +37,16 @@ def sync_pool(now: datetime) -> int:
     CommunityCache.objects.bulk_create([_first_row(row, now) for row in missing], ignore_conflicts=True)
     for name, row in known.items():
         _apply_switch(row, pool[name], now)
+    if options.COMMENTS.value:
+        _add_comment_listings(now)
     return len(missing)
+
+
+def _add_comment_listings(now: datetime) -> None:
+    """Create the missing listings of comments while they are on for all communities."""
+    missing = CommunityCache.objects.active().filter(comment_listing=None).values_list("community_name", flat=True)
+    rows = [CommentListing(community_id=name, next_due=now, updated_at=now) for name in missing]
+    CommentListing.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _first_row(row: CommunityPool, now: datetime) -> CommunityCache:
@@ -53,18 +73,19 @@ def _apply_switch(row: CommunityCache, pool_row: CommunityPool, now: datetime) -
         one.update(is_active=True, inactive_reason="", next_due=now, updated_at=now)
 
 
-def claim(communities: Iterable[CommunityCache], now: datetime) -> list[CommunityCache]:
-    """Claim communities until they are crawled or the claim expires. Skip those that another run claimed."""
-    return [
-        row
-        for row in communities
-        if CommunityCache.objects.filter(pk=row.pk, next_due=row.next_due).update(next_due=now + CLAIM)
-    ]
+def claim(listings: Iterable[Row], now: datetime) -> list[Row]:
+    """Claim listings until they are crawled or the claim expires. Skip those that another run claimed."""
+    return [row for row in listings if _move_due(row, row.next_due, now + CLAIM)]
 
 
-def release(names: Sequence[str], now: datetime) -> None:
-    """Make claimed communities due again."""
-    CommunityCache.objects.filter(community_name__in=names, next_due=now + CLAIM).update(next_due=now)
+def release(listings: Iterable[ListingState], now: datetime) -> None:
+    """Make claimed listings due again."""
+    for row in listings:
+        _move_due(row, now + CLAIM, now)
+
+
+def _move_due(row: ListingState, before: datetime, after: datetime) -> bool:
+    return bool(type(row)._default_manager.filter(pk=row.pk, next_due=before).update(next_due=after))
 
 
 def priorities() -> dict[str, str]:
@@ -107,35 +128,59 @@ def apply_assignments(assignments: Mapping[str, Sequence[str]], now: datetime) -
 
 
 class Planner:
-    """Times of the next crawls. The intervals are calculated once, at the start of a run."""
+    """Times of the next crawls. The intervals are calculated once, at the start of a run.
+
+    Posts and comments share one budget. A comment weighs a tenth of a post: there are about ten times as many, so that
+    comments do not slow down posts.
+    """
 
     def __init__(self, now: datetime, *, budget: float | None = None, max_hours: float | None = None) -> None:
-        rows = CommunityCache.objects.active().values_list(
-            "community_name", "rate", "covered_from", "crawl_frequency_hours"
-        )
-        known = [rate for _, rate, covered_from, _ in rows if covered_from]
-        usual = sum(known) / len(known) if known else 1.0
-        self.hours = {name: max_hours or float(hours) for name, _, _, hours in rows}
+        columns = ("rate", "covered_from")
+        posts = CommunityCache.objects.active().values_list("community_name", *columns, "crawl_frequency_hours")
+        wanted = CommentListing.objects.wanted(options.COMMENTS.value)
+        comments = wanted.values_list("community_id", *columns, "community__crawl_frequency_hours")
+        loads = [*self._loads(posts, max_hours), *self._loads(comments, max_hours, COMMENT_WEIGHT, of=COMMENTS)]
+        self.hours = {load.name: load.max_hours for load in loads}
+        self._most = dict(self.hours)
         if options.SCHEDULER.value == "adaptive":
-            loads = [Load(name, rate if covered else usual, self.hours[name]) for name, rate, covered, _ in rows]
             left = (options.DAILY_BUDGET.value if budget is None else budget) - other_requests(loads)
             self.hours = intervals(loads, max(left, 1.0))
 
-    def next_due(self, row: CommunityCache, now: datetime) -> datetime:
-        hours = self.hours.get(row.community_name, float(row.crawl_frequency_hours))
+    def _loads(
+        self, rows: Iterable[tuple[Any, ...]], max_hours: float | None, weight: float = 1.0, of: str = POSTS
+    ) -> list[Load]:
+        """Return the loads of one kind of listing. One that was not read yet has the mean rate of the others."""
+        rows = list(rows)
+        known = [rate for _, rate, covered_from, _ in rows if covered_from]
+        usual = sum(known) / len(known) if known else 1.0
+        return [
+            Load(_load_name(name, of), rate if covered else usual, max_hours or float(hours), weight)
+            for name, rate, covered, hours in rows
+        ]
+
+    def next_due(self, row: ListingState, now: datetime) -> datetime:
+        name = _load_name(str(row.community_name), COMMENTS if isinstance(row, CommentListing) else POSTS)
+        most = self._most.get(name, 24.0)
+        if isinstance(row, CommunityCache):
+            most = float(row.crawl_frequency_hours)
+        hours = self.hours.get(name, most)
         if options.SCHEDULER.value != "adaptive":
             return now + timedelta(hours=hours)
-        # A fixed shift per community and day spreads communities that were imported together.
-        digest = hashlib.blake2b(f"{row.community_name}{now:%Y%m%d}".encode(), digest_size=4).digest()
+        # A fixed shift per listing and day spreads communities that were imported together.
+        digest = hashlib.blake2b(f"{name}{now:%Y%m%d}".encode(), digest_size=4).digest()
         shift = 1 + JITTER * (int.from_bytes(digest) / 2**31 - 1)
-        return now + timedelta(hours=min(hours * shift, float(row.crawl_frequency_hours)))
+        return now + timedelta(hours=min(hours * shift, most))
+
+
+def _load_name(community: str, listing: str) -> str:
+    return community if listing == POSTS else f"{community} {listing}"
 
 
 def other_requests(loads: Sequence[Load]) -> float:
     """Return requests per day for rechecks, full scans and top listings."""
-    posts = sum(load.rate for load in loads)
+    items = sum(load.rate for load in loads)
     deep = sum(min(10.0, 1 + load.rate * 30 / IDS_PER_RECHECK) for load in loads) / 7
-    return posts * RECHECKS_PER_POST / IDS_PER_RECHECK + deep + len(loads)
+    return items * RECHECKS_PER_ITEM / IDS_PER_RECHECK + deep + len(loads)
 
 
 def put_pool(rows: Sequence[CommunityPool]) -> None:

@@ -1,21 +1,24 @@
-"""Stores one crawl of a community: posts, last seen post, averages, counters, next crawl, gaps and metrics."""
+"""Stores one crawl of a listing: items, last seen item, averages, counters, next crawl, gaps and metrics.
+
+The same code stores listings of posts and of comments; `store.kinds` has what differs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-
-from django.utils.translation import gettext as _
+from typing import Any
 
 from watchbook.base.text import cut
+from watchbook.base.work import crash_point
 from watchbook.core.stream.entries import Entry, record
-from watchbook.systems.reddit.models import CommunityCache, Crawl, CrawlKind, FoundBy, Outcome, PostRaw
+from watchbook.systems.reddit.models import CommunityCache, Crawl, FoundBy, ListingState, Outcome
 from watchbook.systems.reddit.models.communities import REFUSALS
-from watchbook.systems.reddit.parse import PostRecord
+from watchbook.systems.reddit.parse import Item
 from watchbook.systems.reddit.records import CrawlReport, ListingRead, Tally, community_path
-from watchbook.systems.reddit.store import hot, metrics
-from watchbook.systems.reddit.store.decide import next_recheck
-from watchbook.systems.reddit.store.posts import Reading, store_posts
+from watchbook.systems.reddit.store import metrics
+from watchbook.systems.reddit.store.decide import Reading
+from watchbook.systems.reddit.store.kinds import ListingKind, kind_of
 
 AVERAGE_SPAN = timedelta(days=7)
 # Averages over a shorter span are not meaningful.
@@ -28,45 +31,52 @@ RETRY_AFTER = timedelta(minutes=5)
 MAX_BACKOFF = timedelta(hours=6)
 
 
-def lock(name: str) -> CommunityCache:
-    """Lock the row of the community until the transaction ends, so that two crawls write one after the other."""
-    return CommunityCache.objects.select_for_update().get(community_name=name)
+def lock(row: ListingState) -> Any:
+    """Lock and return the row of the listing, so that two crawls write one after the other; None if it was removed."""
+    return type(row)._default_manager.select_for_update().filter(pk=row.pk).first()
 
 
-def is_listed(community: CommunityCache) -> bool:
-    """Lock the row of the community and return True; return False if it was removed from the list."""
-    return bool(CommunityCache.objects.select_for_update().filter(pk=community.pk).values_list("pk"))
-
-
-def lock_all(names: Iterable[str]) -> None:
-    """Lock several communities, always in the same order to avoid deadlocks."""
-    rows = CommunityCache.objects.select_for_update().filter(community_name__in=set(names)).order_by("community_name")
-    list(rows.values_list("pk", flat=True))
+def is_listed(row: ListingState) -> bool:
+    """Lock the row of the listing and return True; return False if its community was removed from the list."""
+    return bool(type(row)._default_manager.select_for_update().filter(pk=row.pk).values_list("pk"))
 
 
 def store_crawl(
-    name: str, listing: ListingRead, *, next_due: datetime, now: datetime, is_full: bool = False
-) -> CrawlReport:
-    """Store one crawl, also an incomplete one. Posts, last seen post and outcome are written in one transaction."""
-    report = _store_crawl(lock(name), listing, next_due, now)
+    row: ListingState, listing: ListingRead, *, next_due: datetime, now: datetime, is_full: bool = False
+) -> CrawlReport | None:
+    """Store one crawl, also an incomplete one. Items, last seen item and outcome are written in one transaction.
+
+    Return None if the community was removed from the list.
+    """
+    kind, locked = kind_of(row), lock(row)
+    if locked is None:
+        return None
+    report = _store_crawl(kind, locked, listing, next_due, now)
+    report.listing = kind.name
+    if is_full and report.outcome == Outcome.OK:
+        locked.deep_walked_at = now
+        locked.save(update_fields=["deep_walked_at"])
     metrics.add_crawl(report, now)
-    log_crawl(report, CrawlKind.FULL if is_full else CrawlKind.NEW, now, detail=listing.detail)
+    log_crawl(report, kind.full_scan if is_full else kind.crawl, now, detail=listing.detail)
+    crash_point("reddit.listing_stored")
     return report
 
 
-def _store_crawl(community: CommunityCache, listing: ListingRead, next_due: datetime, now: datetime) -> CrawlReport:
-    if listing.outcome not in (Outcome.OK, Outcome.EMPTY) and not listing.posts:
+def _store_crawl(
+    kind: ListingKind, community: ListingState, listing: ListingRead, next_due: datetime, now: datetime
+) -> CrawlReport:
+    if listing.outcome not in (Outcome.OK, Outcome.EMPTY) and not listing.items:
         return _store_failure(community, listing, now)
-    tally = _store_listing(community, listing, now)
-    moved = _move_watermark(community, listing.posts)
+    tally = _store_listing(kind, community, listing, now)
+    moved = _move_watermark(community, listing.items)
     gap = _update_gap(community, listing, now)
     _count(community, listing, now)
-    _average(community, listing, now)
+    _average(kind, community, listing, now)
     community.next_due = next_due
     if listing.outcome != Outcome.OK:
         community.next_due = min(next_due, now + RETRY_AFTER)
     community.save()
-    name = community.community_name
+    name = str(community.community_name)
     report = CrawlReport(name, listing.outcome, tally, moved, listing.seconds, listing.requests, gap)
     report.is_client_wide = listing.is_client_wide
     return report
@@ -90,31 +100,31 @@ def delete_old_crawls(before: datetime, batch: int = 5000) -> int:
     return Crawl.objects.filter(pk__in=pks).delete()[0] if pks else 0
 
 
-def _store_listing(community: CommunityCache, listing: ListingRead, now: datetime) -> Tally:
-    """Store posts above the known ones as new; an unknown post below was missed, restored or is older."""
-    name, cut_at = community.community_name, listing.above_known
+def _store_listing(kind: ListingKind, community: ListingState, listing: ListingRead, now: datetime) -> Tally:
+    """Store items above the known ones as new; an unknown item below was missed, restored or is older."""
+    name, cut_at = str(community.community_name), listing.above_known
     found_by = FoundBy.BASELINE if listing.is_first else FoundBy.NEW
-    tally = store_posts(listing.posts[:cut_at], Reading(name, now, found_by, is_new_listing=True))
-    if listing.posts[cut_at:]:
+    tally = kind.store(listing.items[:cut_at], Reading(name, now, found_by, is_new_listing=True))
+    if listing.items[cut_at:]:
         below = Reading(name, now, FoundBy.DEEP, is_new_listing=True, history_before=community.covered_from)
-        tally.add(store_posts(listing.posts[cut_at:], below))
+        tally.add(kind.store(listing.items[cut_at:], below))
     return tally
 
 
-def _move_watermark(community: CommunityCache, posts: Sequence[PostRecord]) -> bool:
-    """Move the last seen post to the newest one, by time and ID. It never moves back."""
-    newest = max(posts, key=lambda post: (post.created_at, post.post_id), default=None)
+def _move_watermark(community: ListingState, items: Sequence[Item]) -> bool:
+    """Move the last seen item to the newest one, by time and ID. It never moves back."""
+    newest = max(items, key=lambda item: (item.created_at, item.item_id), default=None)
     if newest is None:
         return False
     seen = community.last_seen_created_at
     if seen is not None and newest.created_at <= seen:
         return False
-    community.last_seen_created_at, community.last_seen_post_id = newest.created_at, newest.post_id
+    community.see(newest.item_id, newest.created_at)
     return True
 
 
-def _update_gap(community: CommunityCache, listing: ListingRead, now: datetime) -> bool:
-    """Record a possible gap if the listing did not reach known posts. A later complete crawl closes it."""
+def _update_gap(community: ListingState, listing: ListingRead, now: datetime) -> bool:
+    """Record a possible gap if the listing did not reach known items. A later complete crawl closes it."""
     if listing.is_first and listing.outcome in (Outcome.OK, Outcome.EMPTY):
         community.covered_from = _covered_from(listing, now)
         community.last_complete_at = now
@@ -129,23 +139,23 @@ def _update_gap(community: CommunityCache, listing: ListingRead, now: datetime) 
         return False
     if not community.possible_gap:
         community.gap_count += 1
-        _record_gap(community, now)
+        _record_gap(kind_of(community), community, now)
     community.possible_gap, community.gap_at = True, now
     return True
 
 
 def _covered_from(listing: ListingRead, now: datetime) -> datetime:
-    """Return the time since which all posts are stored, after the first crawl.
+    """Return the time since which all items are stored, after the first crawl.
 
-    A listing read to its end is complete. Otherwise the latest of the last three posts counts: a post that was
+    A listing read to its end is complete. Otherwise the latest of the last three items counts: a post that was
     approved late has an older time than its neighbours.
     """
-    if listing.reached_end or not listing.posts:
+    if listing.reached_end or not listing.items:
         return now - AVERAGE_SPAN
-    return max(post.created_at for post in listing.posts[-3:])
+    return max(item.created_at for item in listing.items[-3:])
 
 
-def _count(community: CommunityCache, listing: ListingRead, now: datetime) -> None:
+def _count(community: ListingState, listing: ListingRead, now: datetime) -> None:
     community.last_crawled_at = community.updated_at = now
     community.request_count += listing.requests
     if listing.is_client_wide:
@@ -163,19 +173,20 @@ def _count(community: CommunityCache, listing: ListingRead, now: datetime) -> No
         community.failures_in_row += 1
 
 
-def _average(community: CommunityCache, listing: ListingRead, now: datetime) -> None:
-    """Update the average of new valid posts per day over up to 7 days."""
+def _average(kind: ListingKind, community: ListingState, listing: ListingRead, now: datetime) -> None:
+    """Update the average of new valid items per day over up to 7 days."""
     if listing.outcome != Outcome.OK or community.covered_from is None:
         return
     # One second less than 7 days: daily posts would otherwise count 8 times.
     since = max(community.covered_from, now - AVERAGE_SPAN + timedelta(seconds=1))
-    count = PostRaw.objects.valid().filter(subreddit=community.community_name, created_at__gte=since).count()
+    count = kind.count_valid(str(community.community_name), since)
     days = max(now - since, MIN_AVERAGE_SPAN) / timedelta(days=1)
     community.rate = count / days
-    community.avg_valid_posts = round(community.rate)
+    if isinstance(community, CommunityCache):
+        community.avg_valid_posts = round(community.rate)
 
 
-def _store_failure(community: CommunityCache, listing: ListingRead, now: datetime) -> CrawlReport:
+def _store_failure(community: ListingState, listing: ListingRead, now: datetime) -> CrawlReport:
     """Store a crawl without posts: last seen post, average and last crawl do not change."""
     community.updated_at = now
     community.request_count += listing.requests
@@ -190,19 +201,20 @@ def _store_failure(community: CommunityCache, listing: ListingRead, now: datetim
         community.failure_hit += 1
         community.failures_in_row += 1
         community.next_due = now + _backoff(community, listing)
-    if listing.outcome in REFUSALS:
+    # Only refused posts disable a community: comments follow its state.
+    if listing.outcome in REFUSALS and isinstance(community, CommunityCache):
         _count_refusal(community, listing.outcome, now)
     return _report_failure(community, listing)
 
 
-def _report_failure(community: CommunityCache, listing: ListingRead) -> CrawlReport:
+def _report_failure(community: ListingState, listing: ListingRead) -> CrawlReport:
     community.save()
-    report = CrawlReport(community.community_name, listing.outcome, is_client_wide=listing.is_client_wide)
+    report = CrawlReport(str(community.community_name), listing.outcome, is_client_wide=listing.is_client_wide)
     report.duration_seconds, report.http_request_count = listing.seconds, listing.requests
     return report
 
 
-def _backoff(community: CommunityCache, listing: ListingRead) -> timedelta:
+def _backoff(community: ListingState, listing: ListingRead) -> timedelta:
     if listing.outcome in REFUSALS:
         return REFUSED_RETRY_AFTER
     doubled: timedelta = RETRY_AFTER * 2 ** min(community.failures_in_row - 1, 10)
@@ -221,12 +233,12 @@ def _count_refusal(community: CommunityCache, outcome: str, now: datetime) -> No
         _record_activity(community, "inactive", Outcome(outcome).label, now)
 
 
-def _record_gap(community: CommunityCache, now: datetime) -> None:
-    _record_activity(community, "gap", _("The listing ended before a known post."), now)
+def _record_gap(kind: ListingKind, community: ListingState, now: datetime) -> None:
+    _record_activity(community, kind.gap, str(kind.gap_text), now)
 
 
-def _record_activity(community: CommunityCache, kind: str, summary: object, now: datetime) -> None:
-    name = community.community_name
+def _record_activity(community: ListingState, kind: str, summary: object, now: datetime) -> None:
+    name = str(community.community_name)
     record(
         [
             Entry(
@@ -236,29 +248,3 @@ def _record_activity(community: CommunityCache, kind: str, summary: object, now:
             )
         ]
     )  # fmt: skip
-
-
-RECHECKS_UNTIL_MISSING = 2
-GONE = "missing"
-# One more recheck after the last regular one.
-AGAIN_AFTER = timedelta(hours=24)
-MAX_AGE_IN_RECHECKS = 6
-
-
-def record_missing(post_ids: Sequence[str], now: datetime, *, counts: bool) -> None:
-    """Set the next recheck of posts that were not found; with `counts`, count the miss."""
-    if not post_ids:
-        return
-    gone = []
-    for row in PostRaw.objects.current().of(post_ids):
-        row.missing_looks += int(counts)
-        row.recheck_due, row.recheck_step = next_recheck(row.created_at, now)
-        if row.missing_looks >= RECHECKS_UNTIL_MISSING:
-            row.removed_by_category = row.removed_by_category or GONE
-            gone.append(row.source_post_id)
-        elif row.recheck_due is None and now - row.created_at < AGAIN_AFTER * MAX_AGE_IN_RECHECKS:
-            row.recheck_due = now + AGAIN_AFTER
-        row.updated_at = now
-        row.save(update_fields=["missing_looks", "recheck_due", "recheck_step", "removed_by_category", "updated_at"])
-    if gone:
-        hot.delete_copies(gone)

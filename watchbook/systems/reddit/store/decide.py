@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from django.db import connection
 
+from watchbook.systems.reddit.models import Comment, FoundBy
 from watchbook.systems.reddit.models.posts import SOURCE
-from watchbook.systems.reddit.parse import PostRecord
+from watchbook.systems.reddit.parse import Item, PostRecord
 
 # Ages at which a post is rechecked.
 RECHECK_AGES = (timedelta(hours=2), timedelta(hours=24), timedelta(hours=72))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Origin of records. `moves_recheck` is set for rechecks, which count their attempts.
+
+    Posts and comments older than `history_before` were written before the first crawl, so they were not missed.
+    """
+
+    community: str
+    now: datetime
+    found_by: str
+    is_new_listing: bool
+    moves_recheck: bool = False
+    history_before: datetime | None = None
+    # For items of several communities: ID -> community.
+    by_id: Mapping[str, str] = field(default_factory=dict)
+
+    def community_of(self, record: Item) -> str:
+        return self.by_id.get(record.item_id, self.community)
+
+    def found(self, record: Item) -> str:
+        is_history = self.history_before is not None and record.created_at < self.history_before
+        return FoundBy.BASELINE if is_history else self.found_by
 
 
 class Step(Enum):
@@ -111,6 +136,12 @@ def anchors(post_ids: Iterable[str], until: datetime) -> set[str]:
     """Return the IDs that a complete crawl up to this time has seen in a `new` listing."""
     moment = connection.ops.adapt_datetimefield_value(until)
     return _ids("posts_raw", post_ids, " AND seen_in_new AND first_seen_at <= %s", moment)
+
+
+def comment_anchors(comment_ids: Iterable[str], until: datetime) -> set[str]:
+    """Return the IDs that a complete crawl up to this time has seen in a listing of comments."""
+    seen = Comment.objects.of(comment_ids).filter(seen_in_new=True, first_seen_at__lte=until)
+    return set(seen.values_list("comment_id", flat=True))
 
 
 def hot_ids(post_ids: Iterable[str]) -> set[str]:

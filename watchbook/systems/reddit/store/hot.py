@@ -17,6 +17,7 @@ from watchbook.systems.reddit.models import PostHot, PostRaw
 from watchbook.systems.reddit.models.posts import KIND, SOURCE
 from watchbook.systems.reddit.parse import PostRecord
 from watchbook.systems.reddit.store import metrics
+from watchbook.systems.reddit.store.comments import erase_thread_titles
 from watchbook.systems.reddit.store.decide import Decision, Step, hot_ids, refresh_hot
 
 CHANGED = ["subreddit", "title", "content", "score", "expires_at", "extra_data"]
@@ -154,6 +155,7 @@ def erase_posts(
     delete_copies(ids)
     clear_cached({row.subreddit for row in rows})
     erase(KIND, ids)
+    erase_thread_titles(ids, now)
     audit.record(
         "reddit.blanked", actor=actor, subject=f"{len(ids)} posts", posts=ids, versions=versions, reason=reason
     )

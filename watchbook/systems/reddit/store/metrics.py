@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.store.rows import upsert
 from watchbook.systems.reddit.models import CommunityCache, CrawlDay, CrawlMetrics, FoundBy, Outcome, PostRaw
-from watchbook.systems.reddit.records import CrawlReport, Tally
+from watchbook.systems.reddit.records import COMMENTS, CrawlReport, Tally
 
 DESCRIBED_EVERY = timedelta(minutes=10)
 # The mean comes first: MariaDB uses values that the same statement has just set, others the old ones.
@@ -24,6 +24,7 @@ COUNT_CRAWL = """
         total_new_posts = total_new_posts + %s,
         total_updated_posts = total_updated_posts + %s,
         total_duplicates = total_duplicates + %s,
+        total_new_comments = total_new_comments + %s,
         requests = requests + %s,
         gaps = gaps + %s,
         latency_seconds = latency_seconds + %s
@@ -41,11 +42,14 @@ def hour_start(now: datetime) -> datetime:
 
 
 def add_crawl(report: CrawlReport, now: datetime) -> None:
-    """Count one crawl of one community, in plain SQL because it runs for every crawl."""
+    """Count one crawl of one listing, in plain SQL because it runs for every crawl."""
     kind = {Outcome.OK: "successful_crawls", Outcome.EMPTY: "empty_crawls"}.get(Outcome(report.outcome))
     kind = "empty_crawls" if report.outcome == Outcome.SUSPICIOUS_EMPTY else kind or "failed_crawls"
-    tally, seconds = report.tally, report.duration_seconds
-    counts = (tally.new, tally.updated, tally.duplicates, report.http_request_count, int(report.possible_gap))
+    seconds = report.duration_seconds
+    tally = Tally() if report.listing == COMMENTS else report.tally
+    comments = report.tally.new if report.listing == COMMENTS else 0
+    found = (tally.new, tally.updated, tally.duplicates, comments)
+    counts = (*found, report.http_request_count, int(report.possible_gap))
     values: list[Any] = [seconds, *counts, seconds, *hour_of(now)]
     with connection.cursor() as cursor:
         cursor.execute(COUNT_CRAWL.format(kind=kind), values)
@@ -133,7 +137,7 @@ def hit_rate(hits: int, reads: int) -> float | None:
 
 SUMMED = (
     "requests", "successful_crawls", "empty_crawls", "failed_crawls", "total_new_posts", "total_updated_posts",
-    "total_duplicates", "gaps",
+    "total_duplicates", "total_new_comments", "gaps",
 )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -16,11 +15,22 @@ from watchbook.core.search import index
 from watchbook.core.stream.entries import Entry, record
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.models import FoundBy, PostRaw, PostSpan
+from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.models.posts import KIND, SOURCE
 from watchbook.systems.reddit.parse import PostRecord
 from watchbook.systems.reddit.records import Tally, community_path, post_path
 from watchbook.systems.reddit.store import hot
-from watchbook.systems.reddit.store.decide import Decision, KnownRow, Step, among, decide, next_recheck, refresh_cold
+from watchbook.systems.reddit.store.comments import search_attributes as comment_attributes
+from watchbook.systems.reddit.store.decide import (
+    Decision,
+    KnownRow,
+    Reading,
+    Step,
+    among,
+    decide,
+    next_recheck,
+    refresh_cold,
+)
 from watchbook.systems.reddit.store.points import store_points
 
 KEY = ["source", "source_post_id", "text_norm_hash"]
@@ -44,30 +54,6 @@ SPANS = """
     INSERT INTO posts_raw_spans (post_id, source_post_id, version, valid_from)
     SELECT id, source_post_id, version, %s FROM posts_raw WHERE is_current AND {condition}
 """
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Origin of records. `moves_recheck` is set for rechecks, which count their attempts.
-
-    Posts older than `history_before` were posted before the first crawl, so they were not missed.
-    """
-
-    community: str
-    now: datetime
-    found_by: str
-    is_new_listing: bool
-    moves_recheck: bool = False
-    history_before: datetime | None = None
-    # For posts of several communities: post ID -> community.
-    by_post: Mapping[str, str] = field(default_factory=dict)
-
-    def community_of(self, record: PostRecord) -> str:
-        return self.by_post.get(record.post_id, self.community)
-
-    def found(self, record: PostRecord) -> str:
-        is_history = self.history_before is not None and record.created_at < self.history_before
-        return FoundBy.BASELINE if is_history else self.found_by
 
 
 def known_rows(post_ids: Iterable[str]) -> dict[str, list[KnownRow]]:
@@ -252,7 +238,9 @@ def _has_new_score(one: Decision) -> bool:
 
 
 def search_attributes(kind: str, ids: Collection[str]) -> dict[str, Attributes]:
-    """Return author, community, linked website and score of stored posts."""
+    """Return author, community, linked website and score of stored posts or comments."""
+    if kind == COMMENT_KIND:
+        return comment_attributes(ids)
     found = PostRaw.objects.current().of(ids) if kind == KIND else PostRaw.objects.none()
     return {
         row.source_post_id: _attributes(row.author, row.subreddit, str(row.extra_data.get("url", "")), row.score)

@@ -12,7 +12,8 @@ from standins.reddit import RedditSite
 from watchbook.base import clock
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
-from watchbook.systems.reddit.models import CommunityCache, CommunityPool
+from watchbook.systems.reddit.actions.comments import set_comments
+from watchbook.systems.reddit.models import CommentListing, CommunityCache, CommunityPool
 
 START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 
@@ -61,6 +62,27 @@ class Scanner:
         run = self.run("reddit.community", community=name)
         assert run.error == "", run.error
         return run.progress["communities"][0]
+
+    def crawl_comments(self, name: str) -> dict[str, Any]:
+        """Visit one community whose comments are on; gives the line of its comments."""
+        run = self.run("reddit.community", community=name)
+        assert run.error == "", run.error
+        return run.progress["communities"][1]
+
+    def add_with_comments(self, name: str, posts: int = 1) -> list[str]:
+        """A community whose comments are on, with some posts that were read."""
+        self.add(name)
+        made = [self.world.post(name, f"Thread {number}", f"Text {number}") for number in range(posts)]
+        self.crawl(name)
+        self.switch_comments(name, True)
+        return made
+
+    def switch_comments(self, name: str, is_on: bool) -> None:
+        with clock.set_to(self.now):
+            set_comments(name, is_on)
+
+    def comments(self, name: str) -> CommentListing:
+        return CommentListing.objects.get(community_id=f"r/{name}")
 
     def community(self, name: str) -> CommunityCache:
         return CommunityCache.objects.get(community_name=f"r/{name}")

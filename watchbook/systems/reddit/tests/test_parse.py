@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchbook.systems.reddit.parse import _INVISIBLE, NotAListing, normal, parse_listing, text_norm_hash
+from watchbook.systems.reddit.parse.listings import _INVISIBLE, NotAListing, normal, parse_listing, text_norm_hash
 
 ALWAYS = {
     "id": "abc12", "name": "t3_abc12", "subreddit": "webdev", "title": "A lantern", "selftext": "Copper.",

@@ -1,4 +1,4 @@
-"""Pages that change something: crawl now, add, import, remove, priority, tags, enable."""
+"""Pages that change something: crawl now, add, import, remove, priority, comments, tags, enable."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.access import is_safe_target, person_of, staff_required
 from watchbook.core.jobs import views as job_views
 from watchbook.systems.reddit import actions, options
+from watchbook.systems.reddit.actions import comments as threads
 from watchbook.systems.reddit.models import CommunityPool, CommunityPriority
 from watchbook.systems.reddit.pool import MAX_BYTES, SAMPLE, InvalidPoolFile, PoolFile, read_entries
 from watchbook.systems.reddit.records import HOME, community_path
@@ -113,6 +114,22 @@ def priority(request: HttpRequest, name: str) -> HttpResponse:
     else:
         words = _("Priority saved. The community is crawled at least every %(n)s hours.")
         messages.success(request, words % {"n": changed.crawl_frequency_hours})
+    return redirect(community_path(row.community_name))
+
+
+@staff_required
+@require_POST
+def comments(request: HttpRequest, name: str) -> HttpResponse:
+    """Switch the comments of a community on, off, or to the default."""
+    row = community_or_404(name)
+    chosen = {"on": True, "off": False, "default": None}.get(request.POST.get("comments", ""))
+    threads.set_comments(row.community_name, chosen, actor=person_of(request))
+    is_on = threads.is_crawled(threads.listing_of(row))
+    on, off = (
+        _("Comments are crawled. The first crawl is due now."),
+        _("Comments are not crawled. Stored ones are kept."),
+    )
+    messages.success(request, on if is_on else off)
     return redirect(community_path(row.community_name))
 
 

@@ -23,10 +23,11 @@ from watchbook.kit.charts import Chart, Series, bars, lines
 from watchbook.kit.charts.svg import Value, shown
 from watchbook.kit.paging import keyset
 from watchbook.systems.reddit import actions, options
+from watchbook.systems.reddit.actions import comments as threads
 from watchbook.systems.reddit.fetch import outage as outages
 from watchbook.systems.reddit.health import community_health
 from watchbook.systems.reddit.jobs.crawl import full_name
-from watchbook.systems.reddit.models import CommunityCache, CommunityPool, CommunityPriority, PostRaw
+from watchbook.systems.reddit.models import CommentListing, CommunityCache, CommunityPool, CommunityPriority, PostRaw
 from watchbook.systems.reddit.pool import NAME
 from watchbook.systems.reddit.records import community_path
 from watchbook.systems.reddit.schedule import TIERS
@@ -48,7 +49,13 @@ DAYS = 28
 POSTS = 15
 LOG = 20
 # Kinds of activity in the log: icon and tone.
-LOGGED = {"posted": ("plus", "ok"), "gap": ("s-warn", "warn"), "inactive": ("s-bad", "bad")}
+LOGGED = {
+    "posted": ("plus", "ok"),
+    "commented": ("chats", "ok"),
+    "gap": ("s-warn", "warn"),
+    "comment_gap": ("s-warn", "warn"),
+    "inactive": ("s-bad", "bad"),
+}
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,14 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
     posts = actions.posts().filter(subreddit=row.community_name)
     page = keyset(posts, request.GET, by="created_at", size=POSTS)
     pool_row = CommunityPool.objects.filter(name=row.community_name).first()
+    listing = threads.listing_of(row)
     context: dict[str, Any] = {
         **context_of_page,
         "row": row,
         "path": path,
-        "health": community_health(row, outages.current(), now),
+        "health": community_health(row, outages.current(), now, listing),
+        "listing": listing,
+        "comments": _comments(listing),
         "badge": community_badge(row, now),
         "tier": tier_text(row.quality_tier),
         "pool_row": pool_row,
@@ -121,6 +131,17 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
         "post_rows": post_rows(page.items),
     }
     return render(request, "reddit/community.html", context)
+
+
+def _comments(listing: CommentListing | None) -> dict[str, Any]:
+    """What the page says of comments: on or off, by which switch, and the last outcome."""
+    chosen = listing.is_on if listing else None
+    return {
+        "is_on": threads.is_crawled(listing),
+        "chosen": "default" if chosen is None else "on" if chosen else "off",
+        "by_default": options.COMMENTS.value,
+        "outcome": outcome_text(listing.last_outcome) if listing else "",
+    }
 
 
 def _tier_rows(row: CommunityCache) -> list[TierRow]:

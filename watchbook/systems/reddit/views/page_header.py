@@ -18,10 +18,10 @@ from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.systems.reddit import actions, options
 from watchbook.systems.reddit.health import health
-from watchbook.systems.reddit.models import CommunityCache, CommunityPriority, Outcome, PostRaw
+from watchbook.systems.reddit.models import Comment, CommunityCache, CommunityPriority, Outcome, PostRaw
 from watchbook.systems.reddit.pool import NAME
 from watchbook.systems.reddit.store.communities import DISABLED
-from watchbook.systems.reddit.store.crawls import GONE
+from watchbook.systems.reddit.store.kinds import GONE
 
 POST_ID = re.compile(r"[0-9a-z]{1,20}")
 AUTHOR = re.compile(r"[\w-]{1,60}", re.ASCII)
@@ -120,8 +120,8 @@ def community_badge(row: CommunityCache, now: datetime) -> Badge:
     return badges.find("community", actions.state_of(row, now))
 
 
-def post_badges(row: PostRaw) -> list[Badge]:
-    """Return the badges of a post, the most serious one last."""
+def post_badges(row: PostRaw | Comment) -> list[Badge]:
+    """Return the badges of a post or comment, the most serious one last."""
     found = []
     if row.version > 1:
         found.append(badges.edited(row.version - 1))
@@ -132,8 +132,8 @@ def post_badges(row: PostRaw) -> list[Badge]:
     return found
 
 
-def removed_text(row: PostRaw) -> str:
-    """Return who removed the post, as given by Reddit."""
+def removed_text(row: PostRaw | Comment) -> str:
+    """Return who removed the post or comment, as given by Reddit."""
     if row.author_deleted:
         return pgettext("removed", "by the author")
     return str(REMOVERS.get(row.removed_by_category, row.removed_by_category))

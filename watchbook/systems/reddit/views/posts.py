@@ -27,7 +27,7 @@ from watchbook.kit.lists import Shown
 from watchbook.kit.paging import keyset
 from watchbook.systems.reddit import actions, filters
 from watchbook.systems.reddit.actions import Version
-from watchbook.systems.reddit.models import FoundBy, PostPoint, PostRaw
+from watchbook.systems.reddit.models import Comment, FoundBy, PostPoint, PostRaw
 from watchbook.systems.reddit.parse import to_html
 from watchbook.systems.reddit.records import author_path, community_path, post_path, reddit_link
 from watchbook.systems.reddit.views.page_header import (
@@ -95,8 +95,8 @@ def _by_time(listing: Shown[PostRaw]) -> dict[str, Any]:
 def _by_words(request: HttpRequest, listing: Shown[PostRaw]) -> dict[str, Any]:
     words, cursor = listing.chosen.values["q"], request.GET.get("cursor", "")
     found = filters.search(words, listing.rows, viewer_scopes(request.user), limit=PER_PAGE, cursor=cursor)
-    listing.found_on_page(len(found.posts), is_more=bool(found.next or cursor))
-    return {"post_rows": post_rows(found.posts, found.hits), "next": found.next, "query": found.query}
+    listing.found_on_page(len(found.rows), is_more=bool(found.next or cursor))
+    return {"post_rows": post_rows(found.rows, found.hits), "next": found.next, "query": found.query}
 
 
 @require_GET
@@ -188,6 +188,7 @@ def post(request: HttpRequest, post_id: str) -> HttpResponse:
         "source_url": reddit_link(row.source_post_id),
         "curve": curve(actions.points(row.source_post_id)),
         "rising": rising_text(row),
+        "stored_comments": Comment.objects.filter(post_id=row.source_post_id).count(),
         "reposts": [] if row.blanked_at else post_rows(list(actions.same_text(row)[:MAX_REPOSTS])),
     }
     return render(request, "reddit/post.html", context)

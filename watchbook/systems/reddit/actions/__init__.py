@@ -2,7 +2,7 @@
 
 Reading: `communities`, `community`, `posts`, `post`, `versions`, `newest`, `hours`, `days`.
 Changing (operators): `load_pool`, `load_file`, `load_entries`, `add_community`, `remove_community`, `set_active`,
-`set_priority`, `set_tags`, `crawl_community_soon`, `crawl_due_soon`, `erase_posts`.
+`set_priority`, `set_tags`, `crawl_community_soon`, `crawl_due_soon`, `erase_posts`. Comments are in `comments`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from watchbook.systems.reddit.fetch import client
 from watchbook.systems.reddit.fetch.errors import RedditError
 from watchbook.systems.reddit.jobs.crawl import full_name
 from watchbook.systems.reddit.models import (
+    Comment,
     CommunityCache,
     CommunityPool,
     CommunityPriority,
@@ -46,6 +47,7 @@ from watchbook.systems.reddit.models.posts import SOURCE, PostRawQuerySet
 from watchbook.systems.reddit.pool import MAX_TAG_LENGTH, MAX_TAGS, PoolEntry, PoolFile, community_name, read_pool
 from watchbook.systems.reddit.store import communities as rows
 from watchbook.systems.reddit.store import hot
+from watchbook.systems.reddit.store.comments import erase_comments
 from watchbook.systems.reddit.store.hot import read_posts
 
 CRAWL_DUE, CRAWL_ONE = "reddit.incremental", "reddit.community"
@@ -62,7 +64,7 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a post. `reason` is posted, edited or returned."""
+    """One version of a post or comment. `reason` is posted, edited or returned."""
 
     number: int
     valid_from: datetime
@@ -78,7 +80,7 @@ def community_state(state: str) -> Q:
     return {
         "active": Q(is_active=True),
         "inactive": Q(is_active=False),
-        "gap": Q(is_active=True, possible_gap=True),
+        "gap": Q(is_active=True) & (Q(possible_gap=True) | Q(comment_listing__possible_gap=True)),
         "overdue": Q(is_active=True, next_due__lt=clock.now() - LATE_AFTER),
     }[state]
 
@@ -348,13 +350,16 @@ def _enqueue(name: str, args: dict[str, Any], exclusive: str, request: HttpReque
 
 @transaction.atomic
 def erase_posts(post_ids: Sequence[str] = (), *, author: str = "", actor: Any, reason: str) -> int:
-    """Erase all versions of these posts, or of all posts by an author. Return the number of posts."""
+    """Erase all versions of these posts, or of all posts and comments by an author. Return the number of both."""
     if not post_ids and not author:
         raise InvalidInput("post_ids", _("Give post IDs or an author."))
     found = PostRaw.objects.current().filter(source=SOURCE, blanked_at=None)
     chosen = list(by_author(found, author) if author else found.of(post_ids))
     hot.erase_posts(chosen, clock.now(), actor=actor, reason=reason)
-    return len(chosen)
+    written = Comment.objects.filter(blanked_at=None) if author else Comment.objects.none()
+    own = list(written.alias(folded=Lower("author")).filter(folded=author_name(author)))
+    erase_comments(own, clock.now(), actor=actor, reason=reason)
+    return len(chosen) + len(own)
 
 
 def assignments() -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
-"""Parses listings of posts: /new, /hot, /top and /api/info; renders Markdown as safe HTML.
+"""Parses listings of posts and comments: /new, /hot, /top, /comments and /api/info.
 
-Required fields are always present; fields that Reddit added over the years are optional; entries that are not posts
-are skipped and counted. A response that is not a listing raises NotAListing: an error page must never look like a
-community without posts.
+Required fields are always present; fields that Reddit added over the years are optional; other entries ("more" stubs,
+promoted posts) are skipped and counted. A response that is not a listing raises NotAListing: an error page must never
+look like a community without posts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from hashlib import sha256
-from html import escape
 from typing import Any
 
-import nh3
 import orjson
 
 from watchbook.base.text import clean_text
@@ -48,6 +45,10 @@ class PostRecord:
     extra_data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def item_id(self) -> str:
+        return self.post_id
+
+    @property
     def fullname(self) -> str:
         return f"t3_{self.post_id}"
 
@@ -57,6 +58,40 @@ class PostRecord:
         return bool(self.removed_by_category) or self.author_deleted
 
 
+@dataclass(frozen=True, slots=True)
+class CommentRecord:
+    """One comment of a listing or recheck. `text` is None and the hash empty if Reddit shows a placeholder."""
+
+    comment_id: str
+    post_id: str
+    # With prefix: t1_ is a comment, t3_ the post.
+    parent_id: str
+    subreddit: str
+    thread_title: str
+    text: str | None
+    author: str
+    author_deleted: bool
+    removed_by_category: str
+    score: int
+    created_at: datetime
+    edited_at: datetime | None
+    text_norm_hash: str
+    extra_data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def item_id(self) -> str:
+        return self.comment_id
+
+    @property
+    def fullname(self) -> str:
+        return f"t1_{self.comment_id}"
+
+    @property
+    def is_gone(self) -> bool:
+        return bool(self.removed_by_category) or self.author_deleted
+
+
+Item = PostRecord | CommentRecord
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\ufeff\u200c\u200d\u2060"))
 
 
@@ -85,6 +120,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # More children than Reddit ever sends on one page (100 and a few stickies).
 MAX_CHILDREN = 1200
 PLACEHOLDERS = frozenset({"[removed]", "[deleted]", "[ Removed by Reddit ]", "[deleted by user]"})
+DELETED_BY_AUTHOR = frozenset({"[deleted]", "[deleted by user]"})
+REMOVED_BY = {"[removed]": "moderator", "[ Removed by Reddit ]": "reddit"}
+COMMENT_FLAGS = ("is_submitter", "stickied", "locked")
 EXTRA = (
     "permalink", "domain", "is_self", "over_18", "spoiler", "locked", "stickied", "archived", "is_video", "is_gallery",
     "upvote_ratio", "num_crossposts", "link_flair_text", "distinguished", "crosspost_parent", "post_hint",
@@ -98,12 +136,17 @@ class NotAListing(ValueError):
 
 @dataclass(frozen=True)
 class Listing:
-    """One page. `after` is the anchor of the next page, or None. `skipped` counts entries that are not posts."""
+    """One page. `after` is the anchor of the next page, or None. `skipped` counts entries of other kinds."""
 
     posts: tuple[PostRecord, ...]
     after: str | None
     skipped: int = 0
     repeated: int = 0
+    comments: tuple[CommentRecord, ...] = ()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        return (*self.posts, *self.comments)
 
 
 def parse_listing(body: bytes) -> Listing:
@@ -112,20 +155,26 @@ def parse_listing(body: bytes) -> Listing:
     children = data.get("children")
     if not isinstance(children, list) or len(children) > MAX_CHILDREN:
         raise NotAListing("a Listing without children")
-    found: dict[str, PostRecord] = {}
+    found: dict[str, Item] = {}
     skipped = repeated = 0
     for child in children:
-        post = _post(child)
-        if post is None:
+        item = _item(child)
+        if item is None:
             skipped += 1
-        elif post.post_id in found:
+        elif item.fullname in found:
             repeated += 1
         else:
-            found[post.post_id] = post
+            found[item.fullname] = item
     if children and skipped == len(children):
-        raise NotAListing("a Listing of something else than posts")
+        raise NotAListing("a Listing of something else than posts or comments")
     after = data.get("after")
-    return Listing(tuple(found.values()), after if isinstance(after, str) and after else None, skipped, repeated)
+    return Listing(
+        tuple(item for item in found.values() if isinstance(item, PostRecord)),
+        after if isinstance(after, str) and after else None,
+        skipped,
+        repeated,
+        tuple(item for item in found.values() if isinstance(item, CommentRecord)),
+    )
 
 
 def _data(body: bytes) -> Mapping[str, Any]:
@@ -148,22 +197,54 @@ def _json(body: bytes) -> Any:
         raise NotAListing("not JSON") from None
 
 
-def _post(child: Any) -> PostRecord | None:
-    if not isinstance(child, dict) or child.get("kind") != "t3" or not isinstance(child.get("data"), dict):
+def _item(child: Any) -> Item | None:
+    if not isinstance(child, dict) or not isinstance(child.get("data"), dict):
         return None
     raw = child["data"]
-    if raw.get("promoted") or not isinstance(raw.get("subreddit"), str):
+    read = READERS.get(_text(child.get("kind")))
+    if read is None or raw.get("promoted") or not isinstance(raw.get("subreddit"), str):
         return None
     try:
-        return _record(raw)
+        return read(raw)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 
-def _record(raw: Mapping[str, Any]) -> PostRecord:
-    post_id = raw["id"]
-    if not isinstance(post_id, str) or not post_id.isalnum() or len(post_id) > 20:
+def _id(value: Any, prefix: str = "") -> str:
+    found = _text(value)
+    name = found.removeprefix(prefix)
+    if not found.startswith(prefix) or not name.isascii() or not name.isalnum() or len(name) > 20:
         raise ValueError("an id that is none")
+    return name
+
+
+def read_comment(raw: Mapping[str, Any]) -> CommentRecord:
+    """Read one comment. Reddit gives no reason of a removal, so the placeholder tells who did it."""
+    text = _clean(_text(raw["body"])[:MAX_TEXT_LENGTH])
+    parent = _text(raw["parent_id"])
+    author, placeholder = cut(_text(raw.get("author")), 60), text.strip()
+    hidden = placeholder in PLACEHOLDERS
+    return CommentRecord(
+        comment_id=_id(raw["id"]),
+        post_id=_id(raw["link_id"], "t3_"),
+        parent_id=f"{parent[:3]}{_id(parent, 't1_' if parent.startswith('t1_') else 't3_')}",
+        subreddit=cut(_text(raw["subreddit"]), 90),
+        thread_title=cut(_text(raw.get("link_title")), MAX_TITLE_LENGTH),
+        text=None if hidden else text,
+        author="" if author == "[deleted]" else author,
+        author_deleted=placeholder in DELETED_BY_AUTHOR,
+        removed_by_category=REMOVED_BY.get(placeholder, ""),
+        score=_whole(raw.get("score")),
+        created_at=_moment(raw["created_utc"]),
+        edited_at=_edited(raw.get("edited")),
+        text_norm_hash="" if hidden else text_norm_hash("", text, ""),
+        extra_data={name: raw[name] for name in COMMENT_FLAGS if raw.get(name) is True}
+        | ({"distinguished": cut(_text(raw["distinguished"]), 60)} if raw.get("distinguished") else {}),
+    )
+
+
+def read_post(raw: Mapping[str, Any]) -> PostRecord:
+    post_id = _id(raw["id"])
     title, text = cut(_text(raw["title"]), MAX_TITLE_LENGTH), _clean(_text(raw.get("selftext"))[:MAX_TEXT_LENGTH])
     author = cut(_text(raw.get("author")), 60)
     removed = cut(_text(raw.get("removed_by_category")), 60)
@@ -190,6 +271,9 @@ def _record(raw: Mapping[str, Any]) -> PostRecord:
         is_stickied=bool(raw.get("stickied")),
         extra_data=_extra(raw),
     )
+
+
+READERS: dict[str, Callable[[Mapping[str, Any]], Item]] = {"t3": read_post, "t1": read_comment}
 
 
 def _extra(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,31 +395,3 @@ def _edited(value: Any) -> datetime | None:
         return _moment(value)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-# Reddit allows 40,000 characters; a longer text is shown as it is.
-MAX_LENGTH = 60_000
-TAGS = {
-    "a", "b", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "strong", "table", "tbody",
-    "td", "th", "thead", "tr", "ul",
-}  # fmt: skip
-_HEADING = re.compile(r"<(/?)h[1-6]>")
-
-
-def to_html(text: str) -> str:
-    """Return safe HTML. Headings become bold paragraphs, pictures become links, raw HTML stays text."""
-    if len(text) > MAX_LENGTH:
-        return "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
-    html = _HEADING.sub(lambda tag: "</strong></p>" if tag[1] else "<p><strong>", _renderer().render(text))
-    return nh3.clean(
-        html, tags=TAGS, attributes={"a": {"href"}, "ol": {"start"}}, url_schemes={"http", "https"},
-        link_rel="noopener noreferrer nofollow",
-    )  # fmt: skip
-
-
-@cache
-def _renderer() -> Any:
-    from markdown_it import MarkdownIt  # half a second of start-up that only pages with text need
-
-    found = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
-    return found.disable(["image"])

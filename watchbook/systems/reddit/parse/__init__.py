@@ -1,0 +1,29 @@
+"""Parses listings of posts and comments, and renders their Markdown."""
+
+from watchbook.systems.reddit.parse.listings import (
+    CommentRecord,
+    Item,
+    Listing,
+    NotAListing,
+    PostRecord,
+    normal,
+    parse_listing,
+    read_comment,
+    read_post,
+    text_norm_hash,
+)
+from watchbook.systems.reddit.parse.markdown import to_html
+
+__all__ = [
+    "CommentRecord",
+    "Item",
+    "Listing",
+    "NotAListing",
+    "PostRecord",
+    "normal",
+    "parse_listing",
+    "read_comment",
+    "read_post",
+    "text_norm_hash",
+    "to_html",
+]
