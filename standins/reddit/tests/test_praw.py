@@ -150,3 +150,13 @@ def test_rate_headers_are_read(site):
     list(reddit.subreddit("webdev").new())
     assert reddit.auth.limits["used"] == 1
     assert reddit.auth.limits["remaining"] == 995.0
+
+
+def test_client_reads_comments_with_their_thread(site):
+    (post,) = fill(site, 1)
+    made = [site.world.comment(post, f"Comment {number}") for number in range(120)]
+    answer = site.world.comment(post, "An answer", parent=made[0])
+    first, *others = list(client(site).subreddit("webdev").comments(limit=None))
+    assert [comment.id for comment in (first, *others)] == [answer, *made[::-1]]
+    assert (first.parent_id, first.link_id, first.link_title) == (f"t1_{made[0]}", f"t3_{post}", "Lantern 0")
+    assert others[0].body == "Comment 119"

@@ -99,3 +99,27 @@ def test_simulation_is_deterministic_for_a_seed():
     assert late
     assert max(len(home.posts) for home in first.communities.values()) > 1300
     assert {home.status for home in first.communities.values()} == {"open", "banned"}
+
+
+def test_newest_comments_with_thread_parent_and_placeholders(site):
+    post = site.world.post("webdev", "A thread", "Text", author="keeper")
+    first = site.world.comment(post, "First", author="keeper")
+    second = site.world.comment(post, "Second", parent=first)
+    site.world.remove(second)
+    assert ids(ask(site, "/r/webdev/comments")) == [first]
+    child, hidden = ask(site, f"/api/info?id=t1_{first},t1_{second}")["children"]
+    assert (child["kind"], child["data"]["link_id"], child["data"]["link_title"]) == ("t1", f"t3_{post}", "A thread")
+    assert (child["data"]["parent_id"], child["data"]["is_submitter"]) == (f"t3_{post}", True)
+    assert (hidden["data"]["body"], hidden["data"]["author"]) == ("[removed]", "[deleted]")
+    assert hidden["data"]["parent_id"] == f"t1_{first}"
+    assert ask(site, "/r/webdev/new")["children"][0]["data"]["num_comments"] >= 2
+
+
+def test_listing_of_comments_pages_stubs_and_ceiling(site):
+    post = site.world.post("webdev", "A thread")
+    made = [site.world.comment(post, f"Comment {n}") for n in range(1100)]
+    site.mishaps.stub = 1
+    page = ask(site, f"/r/webdev/comments?limit=100&after=t1_{made[500]}")
+    assert [child["kind"] for child in page["children"]] == ["t1"] * 100 + ["more"]
+    assert page["after"] == f"t1_{made[400]}"
+    assert len(site.world.newest_comments(site.world.community("webdev"))) == 1000

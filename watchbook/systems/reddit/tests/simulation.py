@@ -10,18 +10,19 @@ from __future__ import annotations
 import heapq
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from standins.reddit import Comment as Comment_
 from standins.reddit import Life, Nature, Post, RedditSite
 from watchbook.base import clock
 from watchbook.core import registry
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.schedule import every
-from watchbook.systems.reddit.models import CommunityPool, FoundBy, PostRaw, PostSpan
+from watchbook.systems.reddit.models import Comment, CommunityPool, FoundBy, PostRaw, PostSpan
 from watchbook.systems.reddit.parse import text_norm_hash
 from watchbook.systems.reddit.store.communities import sync_pool
 
@@ -34,6 +35,7 @@ HARD = replace(USUAL, bursts=6, private=4, banned=3)
 # A post that entered the list this much after its own time was approved late.
 LATE = timedelta(minutes=1)
 # Runs that fail with these outcomes met an outage; the next ones continue.
+STATES = ("removed", "deleted", "approved")
 OUTAGES = ("wall", "throttled", "upstream", "busy")
 
 
@@ -62,6 +64,23 @@ class Verdict:
         yield from (f"{name:24} {value:,.1f}" if isinstance(value, float) else f"{name:24} {value:,}"
                     for name, value in vars(self).items())  # fmt: skip
         yield f"{'requests a day':24} {self.requests / self.days:,.0f}"
+
+
+@dataclass
+class CommentsVerdict:
+    """The same for comments. `wrong_states` are those that differ from the ledger at the time of the last check."""
+
+    comments: int
+    stored: int
+    missed: int
+    unreported_losses: int
+    lost_at_ceiling: int
+    gaps: int
+    wrong_versions: int
+    edited: int
+    wrong_states: int
+    gone: int
+    unblanked: int
 
 
 @dataclass
@@ -122,7 +141,8 @@ class Days:
         assert run.state == "done" or run.error_code in OUTAGES, (name, run.error)
         self.requests += run.http_request_count
         for line in run.progress.get("communities", ()):
-            self.crawls[line["community"]].append((slot, line["outcome"], line["possible_gap"]))
+            listing = f"{line['community']} {line.get('listing', 'posts')}"
+            self.crawls[listing].append((slot, line["outcome"], line["possible_gap"]))
         JobRun.objects.filter(pk=run.pk).delete()
 
     def verdict(self) -> Verdict:
@@ -131,7 +151,7 @@ class Days:
         }
         world = self.site.world
         listed = [post for post in world.listed() if post.listed_at > START]
-        missed, lost, unreported = self._missing([post for post in listed if post.id not in rows])
+        missed, lost, unreported = self._missing([post for post in listed if post.id not in rows], "posts")
         delays = self._delays(rows)
         wrong, edited, returned = self._versions()
         return Verdict(
@@ -141,7 +161,7 @@ class Days:
             found_only_by_walking=self._late_finds(rows),
             unreported_losses=unreported,
             lost_at_ceiling=lost,
-            gaps=sum(gap for lines in self.crawls.values() for _, _, gap in lines),
+            gaps=self._gaps("posts"),
             wrong_versions=wrong,
             edited_posts=edited,
             returned_texts=returned,
@@ -153,15 +173,40 @@ class Days:
             days=self.days,
         )
 
-    def _missing(self, posts: list[Post]) -> tuple[int, int, int]:
+    def comments_verdict(self) -> CommentsVerdict:
+        """What the ledger says of comments: those of the listings, their texts and their states."""
+        rows = {row.comment_id: row for row in Comment.objects.prefetch_related("versions")}
+        listed = [made for made in self.site.world.listed_comments() if made.listed_at > START]
+        missed, lost, unreported = self._missing([made for made in listed if made.id not in rows], "comments")
+        things = self.site.world.comments
+        return CommentsVerdict(
+            comments=len(listed),
+            stored=sum(made.id in rows for made in listed),
+            missed=missed,
+            unreported_losses=unreported,
+            lost_at_ceiling=lost,
+            gaps=self._gaps("comments"),
+            wrong_versions=sum(_comment_hashes(row) != _shown_hashes(things[key]) for key, row in rows.items()),
+            edited=sum(row.version > 1 for row in rows.values()),
+            wrong_states=sum(not _has_state(row, things[key]) for key, row in rows.items()),
+            gone=sum(row.is_gone for row in rows.values()),
+            unblanked=Comment.objects.to_erase().filter(updated_at__lt=clock.now() - timedelta(days=1)).count(),
+        )
+
+    def _gaps(self, listing: str) -> int:
+        own = [lines for key, lines in self.crawls.items() if key.endswith(f" {listing}")]
+        return sum(gap for lines in own for _, _, gap in lines)
+
+    def _missing(self, posts: Sequence[Post | Comment_], listing: str) -> tuple[int, int, int]:
         """Still to be seen in the list; fallen off it; fallen off, and the next visit did not say so."""
         missed = lost = unreported = 0
         for post in posts:
             home = self.site.world.communities[post.community.lower()]
-            seen = [line for line in self.crawls[f"r/{home.name}"] if line[1] == "ok" and line[0] >= post.listed_at]
+            crawls = self.crawls[f"r/{home.name} {listing}"]
+            seen = [line for line in crawls if line[1] == "ok" and line[0] >= post.listed_at]
             if not seen or not _was_there(post, seen):
                 continue
-            if post.id in home.order:
+            if post.id in (home.order if listing == "posts" else home.comment_order):
                 missed += post.is_visible and home.status == "open"
             else:
                 lost += 1
@@ -199,7 +244,23 @@ class Days:
         return wrong, edited, returned
 
 
-def _was_there(post: Post, crawls: list[tuple[datetime, str, bool]]) -> bool:
+def _comment_hashes(row: Comment) -> list[str]:
+    earlier = [version.text_norm_hash for version in sorted(row.versions.all(), key=lambda one: one.version)]
+    return [*earlier, row.text_norm_hash]
+
+
+def _shown_hashes(made: Comment_) -> list[str]:
+    return [text_norm_hash("", text, "") for _, text in made.shown]
+
+
+def _has_state(row: Comment, made: Comment_) -> bool:
+    """Is the state the one that the comment had when it was last checked? What a mishap removes is served first."""
+    states = [kind for at, kind, _ in made.history if at < row.observed_at and kind in STATES]
+    last = states[-1] if states else "posted"
+    return (bool(row.removed_by_category), row.author_deleted) == (last == "removed", last == "deleted")
+
+
+def _was_there(post: Post | Comment_, crawls: list[tuple[datetime, str, bool]]) -> bool:
     """Was it visible at one of these crawls at least?"""
     for moment, _, _ in crawls:
         state = True

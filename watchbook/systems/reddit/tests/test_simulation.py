@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -44,3 +45,32 @@ def test_simulated_days_miss_no_post_without_report(monkeypatch, caplog):
     assert verdict.returned_texts > 0
     assert verdict.unblanked == 0
     assert verdict.uncounted == 0
+
+
+@pytest.mark.django_db
+def test_simulated_days_miss_no_comment_without_report(monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "watchbook.web")  # thousands of requests
+    nature = replace(NATURE, median_rate=12, bursts=0, comments=6, comment_bursts=1, burst_comments=2600, edited=0.15)
+    with RedditSite(slim=True) as site:
+        site.rate_budget = 10**9
+        site.mishaps = Mishaps(throttle=101, wall=37, wall_200=29, fail=13, repeat=7, vanish=11, empty=41, stub=5)
+        for name, value in environment(site, REDDIT_DAILY_REQUEST_BUDGET=300, REDDIT_COMMENTS="on").items():
+            monkeypatch.setenv(name, value)
+        days = Days(site, communities=4, days=1.25, nature=nature, minutes_between_looks=5)
+        days.pass_by()
+        site.mishaps = Mishaps()
+        days.walk_everything()
+        with clock.set_to(START):
+            comments, posts = days.comments_verdict(), days.verdict()
+    print(comments)
+    assert comments.comments > 1500
+    assert comments.missed == 0
+    assert comments.unreported_losses == 0
+    assert comments.lost_at_ceiling > 0  # the burst was real
+    assert comments.gaps > 0
+    assert comments.wrong_versions == 0
+    assert comments.edited > 10
+    assert comments.wrong_states == 0
+    assert comments.gone > 10
+    assert comments.unblanked == 0
+    assert (posts.missed, posts.unreported_losses, posts.wrong_versions, posts.uncounted) == (0, 0, 0, 0)

@@ -15,6 +15,8 @@ from watchbook.systems.reddit.health import community_health, health
 from watchbook.systems.reddit.models import Comment, ThreadLook
 from watchbook.systems.reddit.tests.pages import boss, reader, text_of
 
+__all__ = ["boss", "reader"]
+
 
 @pytest.fixture
 def talked(scanner):
