@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest
@@ -44,7 +44,7 @@ def home_page(request: HttpRequest) -> dict[str, Any]:
     if len(alerts) <= ALERTS:
         # The bell in the top bar need not count again.
         request.alerts_open = len(alerts)  # type: ignore[attr-defined]
-    steps = first_steps(request, has_read=any(_was_read(desk.card) for desk in cards))
+    steps = first_steps(request, [desk.card for desk in cards])
     return {
         "now": now,
         "today": formatting.heading_text(formatting.today()),
@@ -62,11 +62,6 @@ def desks(request: HttpRequest) -> list[Desk]:
     return [Desk(source, _card(source, request)) for source in registry.sources() if source.home_url]
 
 
-def _was_read(card: Card) -> bool:
-    """Whether a source was read at least once: a success was seen, not only a source added."""
-    return card.health is not None and card.health.last_success_at is not None
-
-
 def _card(source: registry.Source, request: HttpRequest) -> Card:
     if source.card:
         made: Card = registry.load(source.card)(request)
@@ -81,44 +76,75 @@ def latest(scopes: Sequence[str]) -> list[Day]:
 
 @dataclass(frozen=True)
 class Step:
-    """A first step on a new server, shown until the user finishes the list."""
+    """A first step on a new server, shown until the user hides the list.
+
+    `seen` is what the finished step ended in, and `seen_url` shows it; before that, `note` says what to do. `other` is
+    a second way to do the same step.
+    """
 
     title: str
     url: str
     note: str = ""
-    is_done: bool = False
+    seen: str = ""
+    seen_url: str = ""
+    other: tuple[str, str] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.seen)
 
 
-def first_steps(request: HttpRequest, *, has_read: bool) -> list[Step]:
+def first_steps(request: HttpRequest, cards: Sequence[Card]) -> list[Step]:
     """Nothing once the reader has finished: the page then costs no query for it."""
     user = request.user
     if not user.is_authenticated or user.has_completed_onboarding:
         return []
-    channels = NotificationChannel.objects.filter(user=user, last_test_success=True)
-    found = [
-        Step(
-            _("Add source"),
-            reverse("add_source"),
-            _("Paste any address or a keyword. This step is done after the first success."),
-            is_done=has_read,
-        ),
-        Step(
-            _("Add channel"),
-            reverse("channels"),
-            _("Get notifications by e-mail or webhook. Select Send test to try the channel."),
-            is_done=channels.exists(),
-        ),
-    ]
+    found = [_source_step(cards), _channel_step(user)]
     if user.is_staff:
-        # A backup counts wherever it was started, if it can be read. A second user counts after the first sign-in.
-        has_backup = any(kept.manifest for kept in backup.listed())
-        others = User.objects.filter(is_active=True, last_login__isnull=False).exclude(pk=user.pk)
-        found.append(
-            Step(
-                _("Create backup"),
-                reverse("ops_backups"),
-                _("Watchbook verifies every backup. A second user who has signed in counts, too."),
-                is_done=has_backup or others.exists(),
-            )
-        )
+        found.append(_safety_step(user))
     return found
+
+
+def _source_step(cards: Sequence[Card]) -> Step:
+    """Done after the first success: a source that was only added has shown nothing yet."""
+    step = Step(
+        _("Add source"),
+        reverse("add_source"),
+        _("Paste any address or a keyword. This step is done after the first success."),
+    )
+    for card in cards:
+        if card.health is not None and (at := card.health.last_success_at) is not None:
+            words = _("%(name)s: last success %(when)s") % {"name": card.title, "when": formatting.moment_text(at)}
+            return replace(step, seen=words, seen_url=card.url)
+    return step
+
+
+def _channel_step(user: User) -> Step:
+    step = Step(
+        _("Add channel"),
+        reverse("channel_choose"),
+        _("Get notifications on your phone, by e-mail or in a chat. Select Send test to try the channel."),
+    )
+    tested = NotificationChannel.objects.of(user).filter(last_test_success=True).order_by("pk").first()
+    if tested is None:
+        return step
+    given = {"name": tested.name, "when": formatting.moment_text(tested.last_test_at or tested.created_at)}
+    return replace(step, seen=_("%(name)s: test sent %(when)s") % given, seen_url=reverse("channel", args=[tested.pk]))
+
+
+def _safety_step(user: User) -> Step:
+    """A backup counts wherever it was started, if it can be read. A second user counts after the first sign-in."""
+    step = Step(
+        _("Create backup"),
+        reverse("ops_backups"),
+        _("Watchbook verifies every backup. A second user who has signed in counts, too."),
+        other=(_("Invite user"), reverse("people")),
+    )
+    kept = next((each for each in backup.listed() if each.manifest), None)
+    if kept is not None:
+        words = _("Verified backup of %(when)s") % {"when": formatting.moment_text(kept.written_at)}
+        return replace(step, seen=words, seen_url=step.url)
+    second = User.objects.filter(is_active=True, last_login__isnull=False).exclude(pk=user.pk).order_by("pk").first()
+    if second is None:
+        return step
+    return replace(step, seen=_("%(name)s has signed in") % {"name": second.email}, seen_url=reverse("people"))

@@ -128,7 +128,7 @@ class RuleOut(Answer):
     thread: str
     title: str = said("Name of the item.")
     digest: str = said("immediate, hourly, daily or weekly; empty: as the channel.")
-    minimum: int = said("Fewer pages than this in one check are in the inbox only.")
+    minimum: int = said("Fewer pages in one check are in the inbox only; fewer matches wait for others.")
     only_paths: list[str] = said("Patterns with a star; empty: every path.")
     skip_paths: list[str] = said("Patterns with a star; they win over only_paths.")
     quiet_from: time | None = said("Begin of the quiet hours in the time zone of the owner; null for none.")

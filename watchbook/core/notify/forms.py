@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -34,7 +35,6 @@ class RuleForm(forms.Form):
     )
     minimum = forms.IntegerField(
         min_value=1,
-        max_value=rules.MOST,
         required=False,
         help_text=gettext_lazy("Smaller changes are in the inbox only."),
     )
@@ -52,7 +52,10 @@ class RuleForm(forms.Form):
     def __init__(self, *args: Any, subject: Subject, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if subject.counted:
-            self.fields["minimum"].label = subject.counted
+            minimum = self.fields["minimum"]
+            minimum.label = subject.counted
+            minimum.help_text = subject.counted_note or minimum.help_text
+            minimum.validators.append(MaxValueValidator(subject.most))
         else:
             del self.fields["minimum"]
         if not subject.has_paths:

@@ -170,7 +170,8 @@ def _digest_end(channel: NotificationChannel, now: datetime, digest: str) -> dat
 class Subject:
     """A watched item whose rule can be set. `events` returns the moments at which it would have notified.
 
-    `counted` names what `minimum` counts; empty: it has no minimum. `has_paths`: its items have addresses.
+    `counted` names what `minimum` counts, up to `most`, and `counted_note` what becomes of less; empty: it has no
+    minimum. `has_paths`: its items have addresses.
     """
 
     thread: str
@@ -179,6 +180,8 @@ class Subject:
     channels: tuple[NotificationChannel, ...]
     events: Callable[[Rule, datetime], Iterable[datetime]]
     counted: str = ""
+    counted_note: str = ""
+    most: int = MOST
     has_paths: bool = False
 
 

@@ -84,7 +84,13 @@ class SavedIn(Schema):
 
 
 class SavedPatch(Schema):
-    is_active: bool
+    """What is not given stays as it is. With another query or other types, only later matches are notified."""
+
+    name: str | None = None
+    query: str | None = None
+    kinds: list[str] | None = None
+    channel_ids: list[UUID] | None = Field(default=None, max_length=50)
+    is_active: bool | None = None
 
 
 class SavedOut(Answer):
@@ -154,9 +160,18 @@ def save_search(request: HttpRequest, given: SavedIn) -> Any:
 
 @router.patch("/saved-searches/{int:saved_id}", response=SavedOut)
 def change_saved(request: HttpRequest, saved_id: int, given: SavedPatch) -> Any:
-    """Enable or disable a saved search."""
-    saved = get_object_or_404(SavedSearch.objects.of(person_of(request)), pk=saved_id)
-    actions.set_active(saved, active=given.is_active)
+    """Change a saved search, or enable or disable it."""
+    user = person_of(request)
+    saved = get_object_or_404(SavedSearch.objects.of(user).select_related("user"), pk=saved_id)
+    values = {name: value for name, value in given.dict().items() if value is not None}
+    active = values.pop("is_active", None)
+    ids = values.pop("channel_ids", None)
+    if values or ids is not None:
+        kept = {"name": saved.name, "query": saved.query, "kinds": saved.kinds}
+        channels = saved.channels.all() if ids is None else own_channels(user, ids)
+        actions.change(saved, **kept | values, channels=channels)
+    if active is not None:
+        actions.set_active(saved, active=active)
     return saved_out(saved)
 
 

@@ -136,12 +136,14 @@ class SavedSearch(models.Model):
 
 
 class SavedSearchMatch(models.Model):
-    """A match that was notified and may be compared again: it prevents a second notification."""
+    """A match that may be compared again: it prevents a second notification. A held one waits for its first."""
 
     saved_search = models.ForeignKey(SavedSearch, models.CASCADE, related_name="matches")
     # No foreign key: a document that leaves the index must not take part in a cascade of a million rows.
     document_id = models.BigIntegerField()
     matched_at = models.DateTimeField()
+    # Fewer matches than the rule asks for: it is sent with those that complete the number.
+    is_held = models.BooleanField(default=False)
 
     class Meta:
         db_table = "saved_search_matches"

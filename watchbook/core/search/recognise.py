@@ -30,6 +30,7 @@ from watchbook.core.sources.records import (
     Pick,
     Refusal,
 )
+from watchbook.kit.formatting import today
 
 PACKAGE = "watchbook.core.search.recognise"
 KEYWORD = "keyword"
@@ -98,6 +99,30 @@ def add(user: User, found: Found, choice: Choice) -> list[Added]:
         code, url = ("exists", reverse("search")) if is_known else ("invalid", "")
         raise AddError(" ".join(error.messages), code, url=url) from None
     return [Added(KEYWORD, made.name, _search_url(made.query))]
+
+
+def watch_new(user: User, choice: Choice, query: str, name: str) -> SavedSearch | None:
+    """Save a search for the new items of a place or an author, if the user chose to be notified of them.
+
+    A system calls it for what all members share, so that everyone has channels and rules of their own.
+    """
+    if NEW not in choice.notify:
+        return None
+    own = SavedSearch.objects.of(user)
+    if known := own.filter(query=queries.read(query).text).first():
+        return known
+    used = set(own.values_list("name", flat=True))
+    name = cut(" ".join(name.split()), NAME_LENGTH - 4)
+    free = next(each for each in (name, *(f"{name} {n}" for n in range(2, saved.MOST + 3))) if each not in used)
+    try:
+        return saved.save(user, name=free, query=query, channels=choice.channels)
+    except ValidationError as error:
+        raise AddError(" ".join(error.messages)) from None
+
+
+def from_today(query: str) -> str:
+    """The query for items that are published from today on: the first crawl brings older ones, which are not new."""
+    return f"{query} after:{today():%Y-%m-%d}"
 
 
 def _search_url(query: str) -> str:

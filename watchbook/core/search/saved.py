@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import groupby, takewhile
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -45,8 +45,10 @@ def save(
     user: User, *, name: str, query: str, kinds: Iterable[str] = (), channels: Iterable[NotificationChannel] = ()
 ) -> SavedSearch:
     """Save a search for this user; matches from now on are notified. May raise ValidationError."""
+    if SavedSearch.objects.of(user).count() >= MOST:
+        raise ValidationError({"name": _("You have %(n)s saved searches. Delete one first.") % {"n": MOST}})
     name = " ".join(clean_text(name).split())
-    _check(user, name, query, wanted := list(dict.fromkeys(kinds)))
+    _check(name, query, wanted := list(dict.fromkeys(kinds)))
     own = _own(user, channels)
     try:
         with transaction.atomic():
@@ -60,8 +62,33 @@ def save(
             )
             saved.channels.set(own)
     except IntegrityError:
-        raise ValidationError({"name": _("You already have a saved search with this name.")}) from None
+        raise _name_is_used() from None
     return saved
+
+
+def _name_is_used() -> ValidationError:
+    return ValidationError({"name": _("You already have a saved search with this name.")})
+
+
+def change(
+    saved: SavedSearch, *, name: str, query: str, kinds: Iterable[str], channels: Iterable[NotificationChannel]
+) -> None:
+    """Change a saved search. With another query, only what comes from now on is notified. May raise ValidationError."""
+    name = " ".join(clean_text(name).split())
+    _check(name, query, wanted := list(dict.fromkeys(kinds)))
+    own = _own(saved.user, channels)
+    text = queries.read(query).text
+    try:
+        with transaction.atomic():
+            if (text, wanted) != (saved.query, saved.kinds):
+                saved.last_document_id = max(saved.last_document_id, SearchDocument.objects.last_id())
+                saved.matches.filter(is_held=True).delete()
+            saved.name, saved.query, saved.kinds = name, text, wanted
+            saved.save(update_fields=["name", "query", "kinds", "last_document_id"])
+            saved.channels.set(own)
+    except IntegrityError:
+        saved.refresh_from_db()
+        raise _name_is_used() from None
 
 
 def set_active(saved: SavedSearch, *, active: bool) -> None:
@@ -94,7 +121,7 @@ def remove(saved: SavedSearch) -> None:
     saved.delete()
 
 
-def _check(user: User, name: str, query: str, kinds: Sequence[str]) -> None:
+def _check(name: str, query: str, kinds: Sequence[str]) -> None:
     wrong: dict[str, str] = {}
     if not name or len(name) > NAME_LENGTH:
         wrong["name"] = _("Enter a name of at most %(n)s characters.") % {"n": NAME_LENGTH}
@@ -108,8 +135,6 @@ def _check(user: User, name: str, query: str, kinds: Sequence[str]) -> None:
         }
     if unknown := [kind for kind in kinds if kind not in known_kinds()]:
         wrong["kinds"] = _("Unknown type: %(kind)s") % {"kind": unknown[0][:60]}
-    if SavedSearch.objects.of(user).count() >= MOST:
-        wrong["name"] = _("You have %(n)s saved searches. Delete one first.") % {"n": MOST}
     if wrong:
         raise ValidationError(wrong)
 
@@ -125,6 +150,8 @@ BATCH = 500
 LISTED = 20
 # Newest documents that a preview compares.
 PREVIEWED = 2_000
+# The largest minimum of matches that a rule can ask for: held ones are sent together.
+MINIMUM = 100
 
 
 @dataclass(frozen=True)
@@ -221,7 +248,10 @@ def _matches(
 
 
 def _notify(saved: SavedSearch, documents: Sequence[SearchDocument], now: datetime) -> int:
-    """Send one notification for all documents that had none. Returns how many there were."""
+    """Send one notification for all documents that had none. Returns how many there were.
+
+    Fewer than the minimum of the rule are held until later matches complete the number.
+    """
     before = set(
         SavedSearchMatch.objects.filter(
             saved_search=saved, document_id__in=[each.pk for each in documents]
@@ -230,14 +260,24 @@ def _notify(saved: SavedSearch, documents: Sequence[SearchDocument], now: dateti
     fresh = [document for document in documents if document.pk not in before]
     if not fresh:
         return 0
-    SavedSearchMatch.objects.bulk_create(
-        [SavedSearchMatch(saved_search=saved, document_id=each.pk, matched_at=now) for each in fresh], batch_size=500
-    )
-    SavedSearch.objects.filter(pk=saved.pk).update(match_count=F("match_count") + len(fresh), last_match_at=now)
     channels = list(saved.channels.all())
-    if channels:
-        notify(channels, _notification(saved, fresh))
+    held = _held(saved) if channels else []
+    is_held = bool(channels) and len(held) + len(fresh) < rules.rule_of(saved.thread).minimum
+    rows = [
+        SavedSearchMatch(saved_search=saved, document_id=each.pk, matched_at=now, is_held=is_held) for each in fresh
+    ]
+    SavedSearchMatch.objects.bulk_create(rows, batch_size=500)
+    SavedSearch.objects.filter(pk=saved.pk).update(match_count=F("match_count") + len(fresh), last_match_at=now)
+    if channels and not is_held:
+        saved.matches.filter(is_held=True).update(is_held=False)
+        notify(channels, _notification(saved, [*held, *fresh]))
     return len(fresh)
+
+
+def _held(saved: SavedSearch) -> list[SearchDocument]:
+    """The matches that wait for the minimum; those that left the index meanwhile do not count."""
+    ids = saved.matches.filter(is_held=True).values("document_id")
+    return list(SearchDocument.objects.filter(pk__in=ids).order_by("pk")[:MINIMUM])
 
 
 def rule_subject(key: str, user: User) -> Subject | None:
@@ -250,22 +290,34 @@ def rule_subject(key: str, user: User) -> Subject | None:
         title=saved.name,
         url=reverse("search"),
         channels=tuple(saved.channels.select_related("user")),
-        events=lambda _rule, since: _past_matches(saved, since),
+        events=lambda rule, since: _past_notifications(_past_matches(saved, since), rule.minimum),
+        counted=_("Minimum number of matches"),
+        counted_note=_("Fewer matches wait until others complete the number."),
+        most=MINIMUM,
     )
 
 
+def _past_notifications(matches: Sequence[datetime], minimum: int) -> Iterator[datetime]:
+    """Yield when so many matches were complete; those of one minute are one notification."""
+    waiting = 0
+    for at, together in groupby(matches):
+        waiting += len(list(together))
+        if waiting >= minimum:
+            yield at
+            waiting = 0
+
+
 def _past_matches(saved: SavedSearch, since: datetime) -> list[datetime]:
-    """Return when stored documents that match came in; those of one minute are one notification."""
+    """Return the minutes at which stored documents that match came in, oldest first."""
     watch = Watch(saved, queries.read(saved.query), frozenset(viewer_scopes(saved.user)))
     recent = SearchDocument.objects.visible_to(watch.scopes).filter(indexed_at__gte=since).order_by("-indexed_at")
     if saved.kinds:
         recent = recent.filter(kind__in=saved.kinds)
-    found = {
+    return sorted(
         document.indexed_at.replace(second=0, microsecond=0)
         for document in recent[:PREVIEWED]
         if watch.query.is_found(DocumentFields(document))
-    }
-    return sorted(found)
+    )
 
 
 def _advance(watches: Sequence[Watch], documents: Sequence[SearchDocument], now: datetime) -> bool:
@@ -278,7 +330,7 @@ def _advance(watches: Sequence[Watch], documents: Sequence[SearchDocument], now:
         SavedSearch.objects.filter(pk__in=behind, last_document_id__lt=last).update(last_document_id=last)
         # What lies behind a search is never looked at again, unless a score may change.
         done = [watch.saved.pk for watch in watches if watch.saved.pk in behind and not watch.query.has_numbers]
-        SavedSearchMatch.objects.filter(saved_search__in=done, document_id__lte=last).delete()
+        SavedSearchMatch.objects.filter(saved_search__in=done, document_id__lte=last, is_held=False).delete()
     return len(settled) == len(documents)
 
 

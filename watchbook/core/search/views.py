@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from watchbook.core import registry
 from watchbook.core.accounts.access import person_of, viewer_scopes
@@ -29,7 +29,7 @@ from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search import query as queries
 from watchbook.core.search import reindex
 from watchbook.core.search import saved as actions
-from watchbook.core.search.fields import type_names
+from watchbook.core.search.fields import known_kinds, type_names
 from watchbook.core.search.find import Count, Hit, Page, count, find
 from watchbook.core.search.models import NAME_LENGTH, QUERY_LENGTH, SavedSearch, SearchDocument
 from watchbook.core.search.query import Query
@@ -68,6 +68,9 @@ class AskForm(forms.Form):
 class SaveForm(forms.Form):
     """Fields of a saved search."""
 
+    # A paused channel is not offered anew; where it was chosen before, it stays chosen.
+    shows_paused = False
+
     q = forms.CharField(max_length=QUERY_LENGTH, label=gettext_lazy("Query"))
     source = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
     name = forms.CharField(max_length=NAME_LENGTH, label=gettext_lazy("Name"))
@@ -80,8 +83,8 @@ class SaveForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = NotificationChannel.objects.of(user).filter(is_active=True).order_by("name", "pk")
-        self.fields["channels"].queryset = own  # type: ignore[attr-defined]
+        own = NotificationChannel.objects.of(user).order_by("name", "pk")
+        self.fields["channels"].queryset = own if self.shows_paused else own.filter(is_active=True)  # type: ignore[attr-defined]
         self.fields["q"].widget.attrs |= {
             "hx-get": reverse("preview_search"),
             "hx-trigger": "input changed delay:400ms",
@@ -89,6 +92,29 @@ class SaveForm(forms.Form):
             "hx-swap": "outerHTML",
             "hx-include": "closest form",
         }
+
+
+class EditForm(SaveForm):
+    """Fields of a saved search that exists, with the types of items that it matches."""
+
+    shows_paused = True
+    kinds = forms.MultipleChoiceField(
+        required=False,
+        label=gettext_lazy("Types"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("Nothing chosen: all types."),
+    )
+    field_order = ("name", "q", "kinds", "channels")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["source"]
+        kinds: Any = self.fields["kinds"]
+        kinds.choices = [
+            (kind.name, place_of(_(source.title), _(kind.title)))
+            for source in registry.sources()
+            for kind in source.search_kinds
+        ]
 
 
 PER_PAGE = 30
@@ -237,7 +263,9 @@ def preview_search(request: HttpRequest) -> HttpResponse:
 
 def _preview(request: HttpRequest, asked: AskForm, query: Query) -> actions.Preview:
     slug = asked.cleaned_data.get("source", "")
-    return actions.preview(person_of(request), query, kinds_of(slug) if slug else ())
+    # The form of a saved search sends types, the search page its source.
+    kinds = kinds_of(slug) if slug else [kind for kind in request.GET.getlist("kinds") if kind in known_kinds()]
+    return actions.preview(person_of(request), query, kinds)
 
 
 @require_POST
@@ -248,6 +276,31 @@ def save_search(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse('search')}?{urlencode({'q': form.cleaned_data['q']})}")
     asked = AskForm({"q": request.POST.get("q", ""), "source": request.POST.get("source", "")})
     return _show(request, asked, form, status=422)
+
+
+@require_http_methods(["GET", "POST"])
+def edit_search(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change name, query, types and channels."""
+    saved = get_object_or_404(SavedSearch.objects.of(person_of(request)).select_related("user"), pk=pk)
+    start = {"name": saved.name, "q": saved.query, "kinds": saved.kinds, "channels": saved.channels.all()}
+    form = EditForm(request.POST if request.method == "POST" else None, initial=start, user=saved.user)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            actions.change(saved, name=data["name"], query=data["q"], kinds=data["kinds"], channels=data["channels"])
+        except ValidationError as error:
+            _show_errors(form, error, {"query": "q"})
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("search")
+    preview = actions.preview(saved.user, queries.read(form["q"].value() or ""), form["kinds"].value() or ())
+    status = 422 if form.errors else 200
+    return render(request, "search/edit.html", {"saved": saved, "form": form, "preview": preview}, status=status)
+
+
+def _show_errors(form: SaveForm, error: ValidationError, fields: dict[str, str]) -> None:
+    for name, texts in error.message_dict.items():
+        form.add_error(fields.get(name, name), texts)
 
 
 @require_POST
@@ -273,9 +326,7 @@ def _save(request: HttpRequest, form: SaveForm) -> bool:
     try:
         actions.save(person_of(request), name=data["name"], query=data["q"], kinds=kinds, channels=data["channels"])
     except ValidationError as error:
-        for name, texts in error.message_dict.items():
-            field = {"query": "name", "kinds": "name"}.get(name, name)
-            form.add_error(field, texts)
+        _show_errors(form, error, {"query": "name", "kinds": "name"})
         return False
     return True
 

@@ -185,14 +185,34 @@ def test_requests_of_today_are_added_up(noon):
     assert activity(["members"], noon).requests_today == 7
 
 
-def test_first_steps_are_ticked_as_they_are_done(operator, monkeypatch):
+def test_first_steps_are_ticked_as_they_are_done_and_show_what_was_seen(operator, monkeypatch):
     client = Client()
     client.force_login(operator)
-    assert "1 of 3" in client.get("/").text  # a card with figures
+    page = squeezed(client.get("/").text)
+    assert "1 of 3" in page  # a card with figures
+    assert '<a href="/alerts/">Tides: last success 2 Mar 12:00</a>' in page
+    assert '<a href="/channels/add/">Add channel</a>' in page
+    assert '<a href="/people/">Invite user</a>' in page
+    assert page.index("Getting started") < page.index("readings since yesterday"), "before the cards, also on a phone"
     kept = backup.Kept("watchbook-20260302-040000.tar", 10, clock.now(), Manifest.__new__(Manifest))
     monkeypatch.setattr(backup, "listed", lambda: [kept])
-    NotificationChannel.objects.create(user=operator, channel_type="email", name="desk", last_test_success=True)
-    assert "3 of 3" in client.get("/").text
+    channel = NotificationChannel.objects.create(
+        user=operator, channel_type="email", name="<desk>", last_test_success=True, last_test_at=clock.now()
+    )
+    page = squeezed(client.get("/").text)
+    assert "3 of 3" in page
+    assert f'<a href="/channels/{channel.pk}/">&lt;desk&gt;: test sent 2 Mar 12:00</a>' in page
+    assert '<a href="/operations/backups/">Verified backup of 2 Mar 12:00</a>' in page
+
+
+def test_second_user_who_signed_in_finishes_the_last_step(operator, alice):
+    client = Client()
+    client.force_login(operator)
+    assert "1 of 3" in client.get("/").text
+    Client().force_login(alice)
+    page = squeezed(client.get("/").text)
+    assert "2 of 3" in page
+    assert f'<a href="/people/">{alice.email} has signed in</a>' in page
 
 
 def test_backup_that_cannot_be_read_is_no_backup(operator, monkeypatch):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
+from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from watchbook.base.invalid import InvalidInput
+from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import User
+from watchbook.core.search.find import find
+from watchbook.core.search.recognise import from_today, watch_new
 from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
+    NEW,
     Added,
     AddError,
     Choice,
@@ -27,11 +32,13 @@ from watchbook.kit.formatting import number_text
 from watchbook.systems.nga import actions, options
 from watchbook.systems.nga.errors import NgaError
 from watchbook.systems.nga.fetch.reader import BoardReader
-from watchbook.systems.nga.models import Forum, Thread
+from watchbook.systems.nga.models import Forum, Post, Thread
 from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store.publish import path
 
-BOARD, TOPIC, FOLLOW = "board", "topic", "follow"
+BOARD, TOPIC, FOLLOW, AUTHOR = "board", "topic", "follow", "author"
+# Newest rows among which the name of an author is looked for: no index has their numbers.
+AUTHOR_ROWS = 100_000
 # One site under many names; the m. and www. forms are below them.
 DOMAINS = ("nga.cn", "ngabbs.com", "ngacn.cc", "nga.178.com", "nga.donews.com")
 EVERY_MINUTES = 720
@@ -54,8 +61,7 @@ def _found(query: dict[str, str]) -> Found | Refusal:
     if tid := _number(query.get("tid", "")):
         return Found(TOPIC, str(tid), _("NGA topic %(tid)s") % {"tid": tid}, "forum", _url("read", "tid", tid))
     if author := _number(query.get("authorid", "") or query.get("uid", "")):
-        words = _("Watchbook archives boards, not the posts of one author (%(uid)s). Add the board, then search there.")
-        return Refusal(words % {"uid": author}, "author")
+        return Found(AUTHOR, str(author), _("NGA author %(uid)s") % {"uid": author}, "forum")
     if fid := _number(query.get("fid", "")):
         return Found(BOARD, str(fid), _("NGA board %(fid)s") % {"fid": fid}, "forum", _url("thread", "fid", fid))
     if query.get("stid"):
@@ -73,7 +79,52 @@ def _url(script: str, name: str, value: int) -> str:
 
 
 def offer(user: User, found: Found) -> Offer:
+    if found.kind == AUTHOR:
+        return _author_offer(user, int(found.key))
     return _topic_offer(user, int(found.key)) if found.kind == TOPIC else _board_offer(user, int(found.key))
+
+
+def _topics_of(fid: int) -> str:
+    return f"in:nga/{fid} type:topic"
+
+
+def _author_offer(user: User, uid: int) -> Offer:
+    """Offer to be notified of what an author writes on the archived boards. The forum is not asked."""
+    title = _("NGA author %(uid)s") % {"uid": uid}
+    name = _author_name(uid)
+    if not name:
+        words = _("No stored post is by this author. Add a board on which the author writes, then check again.")
+        return Offer(title, why_not=words, code="author")
+    query = f'in:nga author:"{name}"'
+    page = find(query, scopes=viewer_scopes(user), limit=SHOWN)
+    return Offer(
+        _("NGA author: %(name)s") % {"name": name},
+        picks=(
+            Pick(
+                str(uid),
+                _("New topics and posts"),
+                _("On the boards that this server archives"),
+                requests=0,
+                data={"name": name},
+            ),
+        ),
+        items=tuple(Item(hit.title, "", hit.url_path, hit.occurred_at) for hit in page.items),
+        items_note=_("the newest stored items") if page.items else "",
+        notify=(NEW,),
+        cost_note=_("No further requests: the crawls of the boards find the author's posts."),
+        first_note=_("Stored items are not notified."),
+    )
+
+
+def _author_name(uid: int) -> str:
+    """The name under which the author wrote last; empty if no stored row has the number."""
+    for rows in (Post.objects, Thread.objects):
+        newest = rows.order_by("-pk").values_list("pk", flat=True).first() or 0
+        recent = rows.filter(pk__gt=newest - AUTHOR_ROWS, author_source_user_id=uid).order_by("-pk")
+        name = recent.values_list("author_name", flat=True).first()
+        if name and '"' not in name:
+            return str(name)
+    return ""
 
 
 def _board_offer(user: User, fid: int) -> Offer:
@@ -81,7 +132,8 @@ def _board_offer(user: User, fid: int) -> Offer:
     known = Forum.objects.crawled().filter(source_forum_id=fid).first()
     if known is not None:
         link = Link(known.forum_name or title, f"{reverse('nga:topics')}?fid={fid}")
-        return Offer(title, exists=link, why_not=_("This board is already archived."), code="exists")
+        notify = (Instead(_("Notify me of new topics"), _topics_of(fid)),)
+        return Offer(title, exists=link, why_not=_("This board is already archived."), code="exists", instead=notify)
     if not user.is_staff:
         return Offer(title, why_not=_("Only an operator of this server can add a board."), code="not_allowed")
     try:
@@ -118,7 +170,7 @@ def _offered(title: str, fid: int, page: ListPage | None, problem: str = "") -> 
         frequencies=(EVERY_MINUTES,),
         frequency=EVERY_MINUTES,
         frequency_note=_("Boards are crawled every 12 hours."),
-        notify_note=_("New topics appear in the inbox. To be notified, add a keyword as well."),
+        notify=(NEW,),
         is_estimate=True,
         cost_note=_("At least 2 list pages per run, and up to 5 pages of each topic with new replies."),
         limit_note=_("At most 1 request per second to the forum."),
@@ -167,15 +219,32 @@ def _topic_offer(user: User, tid: int) -> Offer:
 
 
 def add(user: User, found: Found, choice: Choice) -> list[Added]:
+    if found.kind == AUTHOR:
+        return _add_author(user, choice)
     if not user.is_staff:
         raise AddError(_("Only an operator of this server can add a board."), "not_allowed")
     if found.kind == TOPIC:
         actions.archive_topic(found.key, follow=FOLLOW in choice.picks, actor=user)
         return [Added(TOPIC, found.title, reverse("nga:runs"))]
+    return _add_board(user, found, choice)
+
+
+def _add_author(user: User, choice: Choice) -> list[Added]:
+    [data] = choice.picks.values()
+    saved = watch_new(user, choice, f'in:nga author:"{data["name"]}"', f"NGA: {data['name']}")
+    if saved is None:
+        raise AddError(_("Choose what to be notified about."))
+    return [Added(AUTHOR, saved.name, f"{reverse('search')}?{urlencode({'q': saved.query})}")]
+
+
+def _add_board(user: User, found: Found, choice: Choice) -> list[Added]:
     fid, page = int(found.key), f"{reverse('nga:topics')}?fid={found.key}"
     name = choice.name or str(next(iter(choice.picks.values())).get("name", ""))
     try:
-        forum = actions.add_forum(fid, name, actor=user)
+        with transaction.atomic():
+            forum = actions.add_forum(fid, name, actor=user)
+            if choice.channels:
+                watch_new(user, choice, from_today(_topics_of(fid)), f"NGA: {forum.forum_name or fid}")
     except InvalidInput as error:
         raise AddError(error.message, error.code, url=page if error.code == "exists" else "") from None
     actions.crawl_soon(fid)

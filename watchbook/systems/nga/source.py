@@ -189,6 +189,7 @@ SOURCE = Source(
         examples=(
             Example(_("NGA board"), "bbs.nga.cn/thread.php?fid=7", "forum", ("board",)),
             Example(_("NGA topic"), "bbs.nga.cn/read.php?tid=40000123", "forum", ("topic",)),
+            Example(_("NGA author"), "bbs.nga.cn/nuke.php?func=ucp&uid=12345", "forum", ("author",)),
         ),
     ),
     health=f"{PACKAGE}.health:health",

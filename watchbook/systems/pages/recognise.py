@@ -12,7 +12,20 @@ from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
 from watchbook.core.sources.pasted import Pasted
-from watchbook.core.sources.records import POSSIBLE, Added, AddError, Choice, Found, Item, Link, Offer, Pick, Refusal
+from watchbook.core.sources.records import (
+    CHANGED,
+    POSSIBLE,
+    REMOVED,
+    Added,
+    AddError,
+    Choice,
+    Found,
+    Item,
+    Link,
+    Offer,
+    Pick,
+    Refusal,
+)
 from watchbook.kit.formatting import number_text
 from watchbook.systems.pages import actions
 from watchbook.systems.pages.fetch import Fetched, fetch_page
@@ -64,7 +77,7 @@ def _offer(found: Found, fetched: Fetched) -> Offer:
         frequencies=actions.FREQUENCIES,
         frequency=actions.FREQUENCY,
         frequency_note=_("A changed page costs a second request, to separate changes from noise."),
-        notify_note=_("Changes appear under Activity."),
+        notify=(CHANGED, REMOVED),
     )
 
 
@@ -73,6 +86,16 @@ def add(user: User, found: Found, choice: Choice) -> list[Added]:
         page = actions.add_page(user, found.key, interval_minutes=choice.frequency, name=choice.name)
     except InvalidInput as error:
         raise AddError(error.message, error.code) from error
-    if choice.channels:
-        actions.set_channels(page.site, [channel.pk for channel in choice.channels])
+    _notify(page, choice)
     return [Added(PAGE, page.path, reverse("pages:page", args=[page.pk]))]
+
+
+def _notify(page: Page, choice: Choice) -> None:
+    """Pages of one host share their channels: a further page adds to what was chosen for the first one."""
+    site = page.site
+    is_first = site.pages.count() == 1
+    site.notifies_changed = CHANGED in choice.notify or (site.notifies_changed and not is_first)
+    site.notifies_removed = REMOVED in choice.notify or (site.notifies_removed and not is_first)
+    site.save(update_fields=["notifies_changed", "notifies_removed"])
+    if choice.notify:
+        site.channels.add(*choice.channels)

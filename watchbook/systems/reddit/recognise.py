@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from watchbook.core.accounts.models import User
+from watchbook.core.search.recognise import from_today, watch_new
 from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
+    NEW,
     Added,
     AddError,
     Choice,
     Found,
+    Instead,
     Item,
     Link,
     Offer,
@@ -133,7 +137,9 @@ def _community_offer(user: User, name: str) -> Offer:
     known = CommunityCache.objects.filter(community_name__iexact=name).first()
     if known is not None:
         link = Link(known.community_name, community_path(known.community_name))
-        return Offer(name, exists=link, why_not=_("This community is already in the list."), code="exists")
+        notify = (Instead(_("Notify me of new posts"), _posts_of(known.community_name)),)
+        why = _("This community is already in the list.")
+        return Offer(name, exists=link, why_not=why, code="exists", instead=notify)
     if not user.is_staff:
         return _operators_only(name)
     if not options.is_live():
@@ -147,6 +153,10 @@ def _community_offer(user: User, name: str) -> Offer:
         return _offered(name, problem=_reason(error))
     items = tuple(Item(post.title, post.author, post.url, post.created_at) for post in posts[:SHOWN])
     return _offered(name, items)
+
+
+def _posts_of(name: str) -> str:
+    return f"in:reddit/{name.removeprefix('r/')}"
 
 
 def _reason(error: RedditError) -> str:
@@ -164,7 +174,7 @@ def _offered(name: str, items: tuple[Item, ...] = (), problem: str = "") -> Offe
         frequencies=tuple(PRIORITIES),
         frequency=360,
         frequency_note=_("At least this often; active communities more often."),
-        notify_note=_("New posts appear in the inbox. To be notified, add a keyword as well."),
+        notify=(NEW,),
         is_estimate=True,
         cost_note=_("Active communities and rechecks use more, within the daily request budget of Reddit."),
         first_note=_("The first crawl starts now."),
@@ -179,7 +189,10 @@ def add(user: User, found: Found, choice: Choice) -> list[Added]:
     if known is not None:
         raise AddError(_("This community is already in the list."), "exists", url=community_path(known.community_name))
     minutes = next((step for step in sorted(PRIORITIES, reverse=True) if step <= choice.frequency), min(PRIORITIES))
-    actions.load_entries([PoolEntry(name, tier=PRIORITIES[minutes])], name, actor=user)
+    with transaction.atomic():
+        actions.load_entries([PoolEntry(name, tier=PRIORITIES[minutes])], name, actor=user)
+        if choice.channels:
+            watch_new(user, choice, from_today(_posts_of(name)), name)
     if options.is_live():
         actions.crawl_community_soon(name)
     return [Added(COMMUNITY, name, community_path(name))]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from uuid import uuid4
 
 import pytest
 
@@ -77,6 +78,12 @@ def test_a_saved_search_is_made_listed_paused_and_removed(call, alice):
     assert [(item["name"], item["is_active"]) for item in listed] == [("Harbours", True)]
     address = f"/saved-searches/{made.json()['id']}"
     assert call("PATCH", address, {"is_active": False}).json()["is_active"] is False
+    changed = call("PATCH", address, {"query": "lighthouse", "kinds": [], "channel_ids": []}).json()
+    assert [changed[name] for name in ("name", "query", "kinds", "channel_ids")] == ["Harbours", "lighthouse", [], []]
+    assert changed["is_active"] is False
+    assert call("PATCH", address, {"name": "", "query": "x"}).status_code == 422
+    assert call("PATCH", address, {"channel_ids": [str(uuid4())]}).status_code == 422
+    assert call("PATCH", address, {"names": "x"}).status_code == 422
     assert call("DELETE", address).status_code == 204
     assert call("DELETE", address).status_code == 404
 

@@ -134,6 +134,44 @@ def test_somebody_elses_channel_cannot_be_chosen(alice, bob):
     assert not SavedSearch.objects.exists()
 
 
+def test_saved_search_is_edited_with_types_and_a_channel_that_came_later(put, alice):
+    saved = actions.save(alice, name="Harbours", query="harbour")
+    actions.save(alice, name="Lights", query="light")
+    channel = NotificationChannel.objects.create(user=alice, name="desk", channel_type="email", is_active=False)
+    client = client_of(alice)
+    assert reverse("edit_search", args=[saved.pk]) in text(client.get("/search/"))
+    address = reverse("edit_search", args=[saved.pk])
+    shown = squeezed(text(client.get(address)))
+    assert 'value="Harbours"' in shown
+    assert "Forum, Topics" in shown
+    assert f"/channels/add/?next={address.replace('/', '%2F')}" in shown
+
+    given = {"name": "Lights", "q": "harbour light", "kinds": ["topic"], "channels": [str(channel.pk)]}
+    refused = client.post(address, given)
+    assert refused.status_code == 422
+    assert "You already have a saved search with this name." in text(refused)
+    assert client.post(address, given | {"name": "x", "q": "%%%"}).status_code == 422
+    assert client.post(address, given | {"name": "x", "kinds": ["nothing"]}).status_code == 422
+
+    assert client.post(address, given | {"name": "Harbour lights"}).status_code == 302
+    saved.refresh_from_db()
+    assert (saved.name, saved.query, saved.kinds) == ("Harbour lights", "harbour light", ["topic"])
+    assert list(saved.channels.all()) == [channel]
+
+
+def test_only_its_owner_edits_a_saved_search(matrix, alice):
+    saved = actions.save(alice, name="Harbours", query="harbour")
+    for method in ("GET", "POST"):
+        statuses = matrix.statuses(method, reverse("edit_search", args=[saved.pk]))
+        assert statuses == {
+            "anonymous": 302,
+            "alice": 200 if method == "GET" else 422,
+            "bob": 404,
+            "charlie": 404,
+            "operator": 404,
+        }
+
+
 @pytest.mark.parametrize("what", ["pause_search", "remove_search"])
 def test_only_its_owner_changes_a_saved_search(matrix, alice, what):
     saved = actions.save(alice, name="Harbours", query="harbour")

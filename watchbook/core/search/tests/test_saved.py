@@ -8,7 +8,9 @@ from django.test.utils import CaptureQueriesContext
 
 from watchbook.base import clock
 from watchbook.core.jobs.runner import run_now
+from watchbook.core.notify import rules
 from watchbook.core.notify.models import Delivery, NotificationChannel
+from watchbook.core.notify.rules import Rule
 from watchbook.core.search import index, saved
 from watchbook.core.search.dialects import dialect
 from watchbook.core.search.find import find
@@ -76,6 +78,51 @@ def test_kinds_narrow_what_is_told(alice, channel):
     index.put([document(1, "harbour"), document(2, "harbour", kind="floor")])
     run_now("search.saved")
     assert notified() == [("1 new match: Floors", ["2"])]
+
+
+def test_fewer_matches_than_the_minimum_wait_until_others_complete_the_number(harbours):
+    rules.store(harbours.thread, Rule(minimum=3))
+    index.put([document(1, "harbour")])
+    run_now("search.saved")
+    index.put([document(2, "harbour"), document(5, "harbour", kind="floor")])
+    index.remove("floor", ["5"])
+    run_now("search.saved")
+    assert notified() == []
+    assert SavedSearch.objects.get().match_count == 2
+    # Long after both are settled.
+    with clock.set_to(clock.now() + timedelta(hours=1)):
+        run_now("search.saved")
+        index.put([document(3, "harbour")])
+        run_now("search.saved")
+        run_now("search.saved")
+        assert notified() == [("3 new matches: Harbours", ["1", "2", "3"])]
+        index.put([document(4, "harbour")])
+        run_now("search.saved")
+    assert len(notified()) == 1, "counted anew after a notification"
+
+
+def test_preview_of_a_rule_counts_complete_numbers_only(harbours, alice):
+    began = clock.now() - timedelta(hours=9)
+    for hour in range(8):
+        with clock.set_to(began + timedelta(hours=hour)):
+            index.put([document(hour, "harbour"), document(f"{hour}b", "harbour" if hour == 7 else "lighthouse")])
+    subject = saved.rule_subject(str(harbours.pk), alice)
+    assert [rules.preview(subject, Rule(minimum=count), alice) for count in (1, 2, 3, 9, 10)] == [8, 4, 3, 1, 0]
+
+
+def test_changed_search_notifies_what_comes_from_now_on(harbours, alice, channel):
+    rules.store(harbours.thread, Rule(minimum=2))
+    index.put([document(1, "harbour"), document(2, "lighthouse")])
+    run_now("search.saved")
+    other = NotificationChannel.objects.create(user=alice, name="phone", channel_type="email")
+    saved.change(harbours, name=" Lights ", query="lighthouse", kinds=["topic"], channels=[other])
+    rules.store(harbours.thread, rules.NONE)
+    run_now("search.saved")
+    assert notified() == []
+    index.put([document(3, "lighthouse"), document(4, "harbour"), document(5, "lighthouse", kind="floor")])
+    run_now("search.saved")
+    assert notified() == [("1 new match: Lights", ["3"])]
+    assert Delivery.objects.get().channel == other
 
 
 def test_a_paused_search_is_silent_and_does_not_catch_up(harbours):

@@ -8,9 +8,13 @@ from standins.nga_board import NgaBoard
 from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.search.models import SavedSearch
 from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
-from watchbook.systems.nga.models import Forum
+from watchbook.kit.formatting import today
+from watchbook.systems.nga.models import Forum, Thread
+from watchbook.systems.nga.tests.archive import Crawler
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +78,42 @@ def test_failed_preview_names_its_reason_and_can_be_added(board: NgaBoard, opera
     assert offer.can_add
     assert offer.problem.endswith(".")
     assert offer.requests_made <= recognise.MOST_REQUESTS
+
+
+def test_new_topics_of_a_board_are_notified_and_those_of_yesterday_are_not(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    channel = NotificationChannel.objects.create(user=operator, name="desk", channel_type="email")
+    board.world.add_topic("[讨论]纸灯笼")
+    offer = look(operator, BOARD)
+    assert offer.notify == ("new",)
+    signed = recognise.read_proof(operator, recognise.sign(operator, read(BOARD), offer))
+    recognise.add(operator, signed, channels=[channel])
+    saved = SavedSearch.objects.get()
+    assert saved.query == f"in:nga/7 type:topic after:{today():%Y-%m-%d}"
+    assert (saved.user, list(saved.channels.all())) == (operator, [channel])
+
+
+def test_member_is_notified_of_a_board_that_is_archived(crawler: Crawler, alice: User) -> None:  # noqa: F811
+    offer = look(alice, BOARD)
+    assert offer.exists is not None
+    [instead] = offer.instead
+    found = read(instead.text)
+    assert (found.system, found.key) == ("search", "in:nga/7 type:topic")
+    assert recognise.make_offer(alice, found).can_add
+    assert crawler.board.log.all() == []
+
+
+def test_author_is_watched_on_the_archived_boards(crawler: Crawler, alice: User) -> None:  # noqa: F811
+    address = "https://bbs.nga.cn/nuke.php?func=ucp&uid="
+    assert look(alice, f"{address}99").code == "author"
+    crawler.board.world.add_topic("[讨论]纸灯笼")
+    crawler.crawl()
+    requests = len(crawler.board.log.all())
+    writer = Thread.objects.get()
+    address += str(writer.author_source_user_id)
+    offer = look(alice, address)
+    assert offer.title == f"NGA author: {writer.author_name}"
+    assert [item.title for item in offer.items] == ["[讨论]纸灯笼"]
+    [added] = recognise.add(alice, recognise.read_proof(alice, recognise.sign(alice, read(address), offer)))
+    assert SavedSearch.objects.get().query == f'in:nga author:"{writer.author_name}"'
+    assert added.url.startswith("/search/?q=in%3Anga+author")
+    assert len(crawler.board.log.all()) == requests

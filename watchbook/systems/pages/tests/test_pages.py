@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from watchbook.base import clock
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts.models import User
+from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.sources import recognise
 from watchbook.core.stream.clip import find_clip
 from watchbook.systems.pages.filters import PAGE_COLUMNS
@@ -113,6 +114,23 @@ def test_pasted_page_is_previewed_and_added_once(desk: Desk, alice: User) -> Non
     recognise.add(alice, recognise.read_proof(alice, recognise.sign(alice, found, offer)))
     assert Page.objects.get().url == desk.site.address("/fares")
     assert recognise.make_offer(alice, found).code == "exists"
+
+
+def test_pasted_page_notifies_the_chosen_channels(desk: Desk, alice: User) -> None:
+    first, second = (NotificationChannel.objects.create(user=alice, name=name, channel_type="email") for name in "ab")
+    chosen = (("/fares", ["changed"], [first]), ("/piers", ["removed"], [second]), ("/maps", [], [first]))
+    notified = []
+    for path, kinds, channels in chosen:
+        desk.site.write(path, title="Fares", paragraphs=["Day tickets cost 3.90 EUR."])
+        found = recognise.recognise(desk.site.address(path), "pages").found
+        assert found is not None
+        offer = recognise.make_offer(alice, found)
+        assert offer.notify == ("changed", "removed")
+        signed = recognise.read_proof(alice, recognise.sign(alice, found, offer))
+        recognise.add(alice, signed, notify=kinds, channels=channels)
+        site = Site.objects.get()
+        notified.append((site.notifies_changed, site.notifies_removed, site.channels.count()))
+    assert notified == [(True, False, 1), (True, True, 2), (True, True, 2)]
 
 
 def test_clip_is_the_newest_text(changed: Page, alice: User) -> None:

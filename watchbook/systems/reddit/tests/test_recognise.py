@@ -8,6 +8,8 @@ from standins.reddit import RedditSite
 from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.search.models import SavedSearch
 from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
 from watchbook.systems.reddit.models import CommunityPool
@@ -44,6 +46,17 @@ def test_community_is_previewed_and_added_once(site: RedditSite, post_id: str, o
     with pytest.raises(AddError) as refused:
         recognise.add(operator, signed)
     assert refused.value.code == "exists"
+
+
+def test_new_posts_of_a_community_are_notified(site: RedditSite, post_id: str, operator: User, alice: User) -> None:  # noqa: F811
+    channel = NotificationChannel.objects.create(user=operator, name="desk", channel_type="email")
+    offer = look(operator, "r/webdev")
+    assert offer.notify == ("new",)
+    signed = recognise.read_proof(operator, recognise.sign(operator, read("r/webdev"), offer))
+    recognise.add(operator, signed, channels=[channel])
+    assert SavedSearch.objects.get().query.startswith("in:reddit/webdev after:20")
+    [instead] = look(alice, "r/webdev").instead
+    assert read(instead.text).key == "in:reddit/webdev"
 
 
 def test_short_link_to_a_post_offers_its_community(site: RedditSite, post_id: str, operator: User) -> None:  # noqa: F811
