@@ -76,23 +76,25 @@ class Case:
     runs: str = ""
 
 
-World = Callable[[Any, pytest.MonkeyPatch], contextlib.AbstractContextManager[tuple[Site, Case]]]
+# The owner, the environment, and whether the source was read once before it fails.
+World = Callable[[Any, pytest.MonkeyPatch, bool], contextlib.AbstractContextManager[tuple[Site, Case]]]
 
 
 @contextlib.contextmanager
-def sitemaps(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
+def sitemaps(owner: Any, patch: pytest.MonkeyPatch, was_read: bool = True) -> Iterator[tuple[Site, Case]]:
     with SitemapSite() as site:
         trust(patch, site)
         site.add_many(["/a", "/b", "/c"], lastmod="2026-01-01")
         patch.setattr(type(site), "sitemap", f"http://{HOST}:{site.port}/sitemap.xml")
         watch = Watch(owner, site)
-        watch.check()
+        if was_read:
+            watch.check()
         own = f"/sitemaps/{watch.monitor.pk}/"
         yield site, Case(watch.check, lambda: watch.now, "sitemaps.check", ("/sitemaps/", own))
 
 
 @contextlib.contextmanager
-def reddit(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
+def reddit(owner: Any, patch: pytest.MonkeyPatch, was_read: bool = True) -> Iterator[tuple[Site, Case]]:
     with RedditSite() as site:
         trust(patch, site)
         site.rate_budget = 1_000_000
@@ -102,7 +104,8 @@ def reddit(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]
         patch.setenv("CRAWLER_MAX_CONCURRENCY", "1")
         scanner = Scanner(site)
         scanner.add("lanterns")
-        scanner.run("reddit.community", community="lanterns")
+        if was_read:
+            scanner.run("reddit.community", community="lanterns")
 
         def read() -> None:
             scanner.wait(hours=2)
@@ -112,13 +115,14 @@ def reddit(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]
 
 
 @contextlib.contextmanager
-def nga(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
+def nga(owner: Any, patch: pytest.MonkeyPatch, was_read: bool = True) -> Iterator[tuple[Site, Case]]:
     with NgaBoard() as board:
         trust(patch, board)
         patch.setenv("NGA_BASE_URL", board.url.replace("127.0.0.1", HOST))
         board.world.add_topic("灯笼")
         crawler = Crawler(board)
-        crawler.crawl()
+        if was_read:
+            crawler.crawl()
         every = {"next_at": board.world.moment + timedelta(days=3), "is_enabled": True}
         JobSchedule.objects.update_or_create(name="nga.crawl", defaults=every)
 
@@ -131,7 +135,7 @@ def nga(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
 
 
 @contextlib.contextmanager
-def notes(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
+def notes(owner: Any, patch: pytest.MonkeyPatch, was_read: bool = True) -> Iterator[tuple[Site, Case]]:
     now = START
     with NotePlatform() as site:
         trust(patch, site)
@@ -147,7 +151,8 @@ def notes(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
         notes_actions.add_cookie("account_01", site.add_account("made-up-session-of-one-7731"))
         with clock.set_to(now):
             offer(*site.add_many(2))
-            run_now("notes.collect")
+            if was_read:
+                run_now("notes.collect")
 
         def read() -> None:
             nonlocal now
@@ -161,14 +166,15 @@ def notes(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
 
 
 @contextlib.contextmanager
-def pages(owner: Any, patch: pytest.MonkeyPatch) -> Iterator[tuple[Site, Case]]:
+def pages(owner: Any, patch: pytest.MonkeyPatch, was_read: bool = True) -> Iterator[tuple[Site, Case]]:
     with SitemapSite() as site:
         trust(patch, site)
         desk = Desk(owner, site)
         site.write("/piers/4", title="Pier 4", paragraphs=["The lift is out of service."])
         with clock.set_to(desk.now):
             page = pages_actions.add_page(owner, f"http://{HOST}:{site.port}/piers/4", interval_minutes=60)
-        desk.read()
+        if was_read:
+            desk.read()
         own = (f"/pages/sites/{page.site_id}/", f"/pages/{page.pk}/")
         yield site, Case(desk.read, lambda: desk.now, "pages.read", ("/pages/", *own))
 

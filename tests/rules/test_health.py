@@ -1,7 +1,7 @@
 """Success needs evidence: when a source fails, no page says that it is healthy, and all name the same reason.
 
-The test lets each stand-in succeed once, then fail in each way, and walks the pages, endpoints, probes and the command
-that speak about the source, in English and in Chinese.
+The test lets each stand-in succeed once or never, then fail in each way, and walks the pages, endpoints, probes and the
+first steps that speak about the source, in English and in Chinese.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]+>", re.DOTALL)
 # Words of success that no page may show for a source that fails: page texts, and values in the API.
 CLAIMS = {
-    "en": ("Healthy", "Nothing changed", "Nothing had changed", "Done", "was read and had no"),
-    "zh-hans": ("正常", "没有变化", "已完成", "无变更"),
+    "en": ("Healthy", "Nothing changed", "Nothing had changed", "Done", "was read and had no", "since the baseline"),
+    "zh-hans": ("正常", "没有变化", "已完成", "无变更", "基线以来"),
 }
 API_CLAIMS = ('"state": "healthy"', '"outcome": "done"', '"last_outcome": "done"')
 LANGUAGES = tuple(CLAIMS)
@@ -104,6 +104,12 @@ def is_silent(path: str, text: str) -> bool:
     return path.startswith("/api/v1/jobs/runs/")
 
 
+def steps_done(browser: Any) -> int:
+    """Return how many of the first steps the home page says are done."""
+    page = " ".join(MARKUP.sub(" ", browser.get("/", headers={"accept-language": "en"}).text).split())
+    return int(re.search(r"Getting started (\d) of \d", page)[1])  # type: ignore[index]
+
+
 def wrong_words(browser: Any, slug: str, case: Case, language: str) -> tuple[Health, list[str], int]:
     """Return the health of the source, what is wrong on its pages, and how many pages were walked."""
     with translation.override(language):
@@ -121,26 +127,34 @@ def wrong_words(browser: Any, slug: str, case: Case, language: str) -> tuple[Hea
     return bad, wrong, len(texts)
 
 
+@pytest.mark.parametrize("was_read", [True, False], ids=["read once", "never read"])
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("slug", WORLDS)
 def test_failing_source_is_never_shown_as_healthy(
-    slug: str, failure: str, operator: Any, names: Names, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    slug: str,
+    failure: str,
+    was_read: bool,
+    operator: Any,
+    names: Names,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     source, browser = registry.source(slug), client_of(operator)
-    with WORLDS[slug](operator, monkeypatch) as (site, case):
+    with WORLDS[slug](operator, monkeypatch, was_read) as (site, case):
         with clock.set_to(case.now()):
             good = health_of(source)
         assert good is not None
-        assert good.is_good, good
+        assert good.is_good == was_read, good
         FAILURES[failure](site, names)
         for _ in range(3):
             case.read()
         with clock.set_to(case.now() + timedelta(minutes=1)):
             walks = [wrong_words(browser, slug, case, language) for language in LANGUAGES]
             items = items_of(source)
+            assert steps_done(browser) == int(was_read), "a first step is done after the first success"
     bad = walks[0][0]
     assert bad.needs_attention, bad
-    assert bad.last_success_at is not None
+    assert (bad.last_success_at is not None) == was_read
     assert bad.last_failure_at is not None
     assert bad.next_try_at is not None
     assert bad.remedy
@@ -148,7 +162,7 @@ def test_failing_source_is_never_shown_as_healthy(
     WALKED.append(sum(count for _bad, _wrong, count in walks))
     with capsys.disabled():
         print(f"\n{slug}, {failure}: {bad.state} on {WALKED[-1]} pages, {bad.last_failure}")
-        if len(WALKED) == len(WORLDS) * len(FAILURES):
-            print(f"{len(WORLDS)} sources x {len(FAILURES)} failures: {sum(WALKED)} pages walked")
+        if len(WALKED) == 2 * len(WORLDS) * len(FAILURES):
+            print(f"{len(WORLDS)} sources x {len(FAILURES)} failures, read once or never: {sum(WALKED)} pages walked")
     found = [text for _bad, wrong, _count in walks for text in wrong]
     assert not found, "\n".join(found)

@@ -151,7 +151,7 @@ def _titles(counts: dict[str, list[int]]) -> list[tuple[str, str]]:
 
 def _finding(days: Sequence[date], totals: Sequence[int]) -> str:
     top = max(range(len(days)), key=lambda index: totals[index])
-    return _("Items per day and source. Highest: %(most)s on %(day)s. Today so far: %(today)s.") % {
+    return _("New and changed items per day and source. Highest: %(most)s on %(day)s. Today so far: %(today)s.") % {
         "most": formatting.number_text(totals[top]),
         "day": formatting.day_text(days[top]),
         "today": formatting.number_text(totals[-1]),

@@ -10,7 +10,7 @@ import json
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -236,6 +236,14 @@ def _take_back(run: JobRun, now: datetime) -> int:
         due_at=now,
         outcome="recovered",
     )
+
+
+def correct_far_ahead(now: datetime, longest: timedelta) -> int:
+    """Correct runs that a clock which jumped ahead made wait, or leased, for longer than anything does."""
+    waiting = JobRun.objects.filter(state=State.QUEUED, due_at__gt=now + longest)
+    # A worker that still runs extends its lease itself.
+    held = JobRun.objects.filter(state=State.RUNNING, lease_until__gt=Now() + longest)
+    return waiting.update(due_at=now) + held.update(lease_until=Now() + timedelta(hours=1))
 
 
 def cancel(run_id: int) -> bool:

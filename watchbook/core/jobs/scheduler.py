@@ -22,6 +22,12 @@ from watchbook.core.registry import Job, load
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
+# A slot that is this much later than the next one was planned by a clock that jumped ahead.
+SLACK = timedelta(hours=1)
+# Daily slots are never further ahead, so that only rarer ones are computed again at every tick.
+DAILY = timedelta(hours=25)
+# No pause, backoff or lease is longer.
+LONGEST_WAIT = timedelta(days=2)
 
 
 def tick() -> None:
@@ -34,12 +40,30 @@ def make_due_runs(now: datetime) -> int:
     """One run for each scheduled job whose slot has come; slots missed while nobody looked count as one."""
     scheduled = {job.name: job for job in registry.jobs().values() if job.schedule}
     known = {row.name: row for row in JobSchedule.objects.filter(name__in=scheduled)}
-    made = 0
+    made = corrected = 0
     for name, job in scheduled.items():
         row = known.get(name) or _first_slot(job, now)
         if row.is_enabled and row.next_at <= now:
             made += _make_run(job, row, now)
+        elif _is_far_ahead(job, row, now):
+            corrected += _correct_slot(job, row, now)
+    if corrected:
+        log.warning("schedules_corrected jobs=%d runs=%d", corrected, queue.correct_far_ahead(now, LONGEST_WAIT))
     return made
+
+
+def _is_far_ahead(job: Job, row: JobSchedule, now: datetime) -> bool:
+    """Whether no slot of the schedule explains this moment: the clock of the server was wrong."""
+    assert job.schedule is not None
+    if row.next_at <= now + SLACK or (job.schedule.cron and row.next_at <= now + DAILY):
+        return False
+    return row.next_at > job.schedule.next_after(now) + SLACK
+
+
+def _correct_slot(job: Job, row: JobSchedule, now: datetime) -> int:
+    assert job.schedule is not None
+    same = JobSchedule.objects.filter(pk=row.pk, next_at=row.next_at)
+    return same.update(next_at=job.schedule.next_after(now))
 
 
 def _first_slot(job: Job, now: datetime) -> JobSchedule:

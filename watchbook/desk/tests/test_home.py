@@ -169,6 +169,15 @@ def test_young_desk_shows_its_own_week(noon):
     assert figures(found) == ["1", "no data", "1", *["no data"] * 4]
 
 
+def test_chart_counts_what_recent_changes_list_and_says_so(reader, noon):
+    """A card counts new items of its source; the chart counts the entries of the activity, changes included."""
+    tell(noon, count=3)
+    page = reader.get("/").text
+    assert "New and changed items per day" in page
+    listed = reader.get("/api/v1/stream?limit=100").json()["items"]
+    assert figures(activity(["members"], noon))[0] == str(len(listed)) == "3"
+
+
 def test_empty_desk_has_no_chart(noon):
     assert activity(["members"], noon).chart is None
 

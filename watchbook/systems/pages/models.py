@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,9 +15,12 @@ from django.utils.translation import pgettext_lazy
 from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
+from watchbook.systems.pages.schedule import LONGEST
 
 # A text is kept whole at every tenth version; those between are differences to the one before.
 WHOLE_EVERY = 10
+# No interval or backoff is longer.
+FAR_AHEAD = LONGEST + timedelta(days=1)
 
 
 class Mode(models.TextChoices):
@@ -60,6 +63,11 @@ def section_of(url: str) -> str:
     return f"/{folder}/"[:100] if slash and folder else "/"
 
 
+def is_due(now: datetime) -> models.Q:
+    """Whether the next look has come, or is further ahead than any: then the clock of the server was wrong."""
+    return models.Q(next_at__lte=now) | models.Q(next_at__gt=now + FAR_AHEAD)
+
+
 class SiteQuerySet(models.QuerySet["Site"]):
     def live(self) -> SiteQuerySet:
         return self.filter(deleted_at=None)
@@ -69,7 +77,7 @@ class SiteQuerySet(models.QuerySet["Site"]):
         return self.live().filter(user=user)
 
     def due(self, now: datetime) -> SiteQuerySet:
-        return self.live().filter(is_paused=False, next_at__lte=now)
+        return self.live().filter(is_due(now), is_paused=False)
 
 
 class Site(models.Model):
@@ -134,7 +142,7 @@ class PageQuerySet(models.QuerySet["Page"]):
         return self.filter(site__in=Site.objects.of(user))
 
     def due(self, now: datetime) -> PageQuerySet:
-        return self.filter(next_at__lte=now)
+        return self.filter(is_due(now))
 
     def known(self) -> PageQuerySet:
         """Return the pages that the list names now, or that were added one by one."""

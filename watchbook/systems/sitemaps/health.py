@@ -16,7 +16,14 @@ from watchbook.core import health as states
 from watchbook.core.accounts.models import User
 from watchbook.core.health import Health, HealthItem
 from watchbook.kit import formatting
-from watchbook.systems.sitemaps.models import FAR_AHEAD, MonitorTask, SitemapCheck, Status
+from watchbook.systems.sitemaps.models import (
+    FAR_AHEAD,
+    LONGEST_QUIET,
+    MonitorTask,
+    SitemapCheck,
+    Status,
+    is_far_ahead,
+)
 from watchbook.systems.sitemaps.models import Health as CheckHealth
 from watchbook.systems.sitemaps.records import error_text
 
@@ -127,7 +134,7 @@ def _state(monitor: MonitorTask, now: datetime) -> str:
         return states.ERROR
     if monitor.health in FAILED:
         return states.BLOCKED if monitor.health == CheckHealth.BLOCKED else states.FAILING
-    if monitor.next_check_at < now - LATE_AFTER or monitor.next_check_at > now + FAR_AHEAD:
+    if monitor.next_check_at < now - LATE_AFTER or _is_far_ahead(monitor, now):
         return states.LATE
     if monitor.health == CheckHealth.DEGRADED:
         return states.INCOMPLETE
@@ -136,8 +143,14 @@ def _state(monitor: MonitorTask, now: datetime) -> str:
     return states.HEALTHY if monitor.last_success_at is not None else states.NEVER
 
 
+def _is_far_ahead(monitor: MonitorTask, now: datetime) -> bool:
+    """Whether `is_far_ahead` finds the monitor."""
+    quiet = LONGEST_QUIET if monitor.quiet_hours else timedelta(0)
+    return not monitor.schedule and monitor.next_check_at > now + FAR_AHEAD + quiet
+
+
 def _rank(now: datetime) -> Case:
-    late = Q(next_check_at__lt=now - LATE_AFTER) | Q(next_check_at__gt=now + FAR_AHEAD)
+    late = Q(next_check_at__lt=now - LATE_AFTER) | is_far_ahead(now)
     order = (
         (Q(status=Status.PAUSED), states.PAUSED),
         (Q(status=Status.ERROR), states.ERROR),

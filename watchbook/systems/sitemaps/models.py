@@ -16,12 +16,15 @@ from django.utils.translation import pgettext_lazy
 from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.schedule import Schedule
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 1440
 ERRORS_UNTIL_ERROR = 3
 LONGEST_WAIT = timedelta(hours=24)
 # A next check later than this is not a plan but a clock that jumped.
 FAR_AHEAD = LONGEST_WAIT + timedelta(hours=1)
+# Quiet hours move a check by less than this.
+LONGEST_QUIET = timedelta(days=1)
 
 
 class Status(models.TextChoices):
@@ -56,11 +59,28 @@ class MonitorQuerySet(models.QuerySet["MonitorTask"]):
         return self.working().filter(next_check_at__lte=now)
 
     def far_ahead(self, now: datetime) -> MonitorQuerySet:
-        """Return monitors that no interval or backoff explains: the clock of the server was wrong.
+        """Return monitors that no interval, backoff or quiet hours explain: the clock of the server was wrong."""
+        return self.working().filter(is_far_ahead(now))
 
-        A schedule or quiet hours explain any moment.
-        """
-        return self.working().filter(next_check_at__gt=now + FAR_AHEAD, schedule="", quiet_hours="")
+    def scheduled_far_ahead(self, now: datetime) -> list[uuid.UUID]:
+        """Return monitors with a schedule whose next check is later than its next slot."""
+        rows = self.working().exclude(schedule="").filter(next_check_at__gt=now + FAR_AHEAD)
+        found, latest = [], dict[str, datetime]()
+        for pk, line, next_at in rows.values_list("pk", "schedule", "next_check_at"):
+            if line not in latest:
+                latest[line] = max(Schedule(cron=line).next_after(now), now) + LONGEST_QUIET + FAR_AHEAD
+            if next_at > latest[line]:
+                found.append(pk)
+        return found
+
+
+def is_far_ahead(now: datetime) -> models.Q:
+    """Whether a monitor with an interval is due later than any interval, backoff or quiet hours explain.
+
+    A line of cron explains more: `scheduled_far_ahead` computes it.
+    """
+    later = models.Q(quiet_hours="") | models.Q(next_check_at__gt=now + FAR_AHEAD + LONGEST_QUIET)
+    return later & models.Q(schedule="", next_check_at__gt=now + FAR_AHEAD)
 
 
 class MonitorTask(models.Model):

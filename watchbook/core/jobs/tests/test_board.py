@@ -189,12 +189,16 @@ def test_pages_are_for_operators(client, path):
     assert not JobRun.objects.exists()
 
 
-def test_api(client, operator):
+def test_api_lists_jobs_in_pages_and_starts_runs(client, operator):
     staff = {"authorization": f"Bearer {tokens.make(operator, ['read', 'write', 'staff'])[1]}"}
     plain = {"authorization": f"Bearer {tokens.make(operator, ['read', 'write'])[1]}"}
     listed = client.get("/api/v1/jobs", headers=staff).json()
     assert [item["name"] for item in listed["items"]] == ["test.work", "test.hourly", "test.wanted"]
     assert listed["next"] is None
+    first = client.get("/api/v1/jobs?limit=2", headers=staff).json()
+    rest = client.get(f"/api/v1/jobs?limit=2&cursor={first['next']}", headers=staff).json()
+    assert (len(first["items"]), first["items"] + rest["items"], rest["next"]) == (2, listed["items"], None)
+    assert client.get("/api/v1/jobs?limit=many", headers=staff).status_code == 422
     assert client.get("/api/v1/jobs", headers=plain).status_code == 403
     assert client.get("/api/v1/jobs").status_code == 401
 

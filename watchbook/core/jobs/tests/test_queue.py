@@ -10,6 +10,8 @@ from watchbook.base import clock
 from watchbook.core.jobs import queue, runner, scheduler
 from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.registry import Job
+from watchbook.core.schedule import cron, every
 
 QUEUES = ["crawler_queue", "maintenance_queue"]
 
@@ -174,6 +176,42 @@ def test_three_days_off_make_one_run(noon):
         scheduler.make_due_runs(later)
         scheduler.make_due_runs(later + timedelta(seconds=1))
     assert JobRun.objects.filter(name="test.hourly").count() == 1
+
+
+@pytest.mark.sql
+@pytest.mark.django_db
+def test_jobs_go_on_after_a_clock_that_jumped_ahead(noon, made_up_jobs, caplog):
+    scheduler.make_due_runs(noon)
+    waiting = queue.enqueue("test.work", exclusive="waiting")
+    held = queue.enqueue("test.work", exclusive="held")
+    future = noon + timedelta(days=12 * 365)
+    with clock.set_to(future):
+        scheduler.make_due_runs(future)
+        runner.execute(queue.claim(JobRun.objects.get(name="test.hourly"), "a"))
+    JobRun.objects.filter(pk=waiting.pk).update(due_at=future)
+    queue.claim(held, "a worker that was killed")
+    JobRun.objects.filter(pk=held.pk).update(lease_until=future)
+    made = JobRun.objects.filter(name="test.hourly").count()
+    for hour in range(1, 4):
+        moment = noon + timedelta(hours=hour)
+        with clock.set_to(moment):
+            scheduler.make_due_runs(moment)
+            for run in JobRun.objects.filter(name="test.hourly", state=State.QUEUED):
+                runner.execute(queue.claim(run, "a"))
+    assert JobRun.objects.filter(name="test.hourly").count() == made + 2, "one slot to see it, then every hour"
+    assert JobRun.objects.get(pk=waiting.pk).due_at == noon + timedelta(hours=1)
+    assert JobRun.objects.get(pk=held.pk).lease_until < future - timedelta(days=365)
+    assert caplog.text.count("schedules_corrected") == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("schedule", [every(hours=1), every(days=30), cron("20 4 * * *"), cron("0 9 1 * *")])
+def test_slot_of_a_schedule_is_not_corrected(noon, schedule):
+    job = Job("test.any", "x:y", schedule=schedule)
+    for hours in range(0, 24 * 70, 5):
+        now = noon + timedelta(hours=hours)
+        row = JobSchedule(name=job.name, next_at=schedule.next_after(now))
+        assert not scheduler._is_far_ahead(job, row, now)
 
 
 @pytest.mark.django_db

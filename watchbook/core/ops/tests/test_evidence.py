@@ -25,6 +25,7 @@ from watchbook.core.ops.backup.archive import CannotTake
 from watchbook.core.ops.tests.processes import Running, environment, prepare_tables, run, until
 
 ROOT = Path(__file__).parents[4]
+PASSWORD = "made-up words 4711"
 Space = namedtuple("Space", "total used free")
 
 
@@ -136,7 +137,25 @@ def test_password_reset_promises_a_mail_only_with_a_mail_server(host, promised, 
     settings.EMAIL_HOST = host
     page = Client(headers={"Accept-Language": "en"}).get("/accounts/password/reset/done/").content.decode()
     assert ("you get a link" in page) is promised
+    assert ("Check your e-mail" in page) is promised
     assert ("has no mail server" in page) is not promised
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("host", "promised"), [("", False), ("mail.example.com", True)])
+def test_sign_up_promises_a_mail_only_with_a_mail_server(host, promised, settings, operator, monkeypatch):
+    settings.EMAIL_HOST = host
+    monkeypatch.setenv("WATCHBOOK_SIGNUP", "open")
+    client = Client(headers={"Accept-Language": "en"})
+    form = client.get("/accounts/signup/").content.decode()
+    typed = {"email": "dora@example.com", "password1": PASSWORD, "password2": PASSWORD}
+    done = client.post("/accounts/signup/", typed, follow=True)
+    assert done.redirect_chain[-1][0] == "/accounts/confirm-email/"
+    assert ("by e-mail" in form) is promised
+    for words in ("Check your e-mail", "sent you a link", "spam folder"):
+        assert (words in done.content.decode()) is promised, words
+    for page in (form, done.content.decode()):
+        assert ("has no mail server" in page) is not promised
 
 
 def test_tab_title_contains_no_markup(rf):

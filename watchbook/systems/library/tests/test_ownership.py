@@ -67,6 +67,8 @@ def test_owner_cannot_be_invited_and_the_form_says_so(desk: Any) -> None:
     answer = invite(desk, "owner", who="olga")
     assert answer.status_code == 422
     assert "You cannot give this role." in squeezed(answer.text)
+    assert 'value="nora@example.com"' in answer.text, "the form keeps what was typed"
+    assert "<h1" in answer.text, "the page of the workspace, not a bare error"
     assert not Invitation.objects.exists()
 
 

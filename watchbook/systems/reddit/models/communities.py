@@ -14,6 +14,8 @@ NAME_LENGTH = 100
 QUALITY_TIERS = ("tier1", "tier2", "tier3")
 # A community that is due a few seconds after a run starts must not wait for the next run.
 TICK_SLACK = timedelta(seconds=60)
+# No interval, backoff or pause is longer: the clock of the server was wrong.
+FAR_AHEAD = timedelta(days=8)
 # `iexact` and `icontains` ignore case only on some databases.
 FOLDED = Lower("community_name")
 
@@ -133,7 +135,8 @@ class CommunityCacheQuerySet(models.QuerySet["CommunityCache"]):
 
     def due(self, now: datetime) -> CommunityCacheQuerySet:
         """Filter due communities, the longest waiting first."""
-        return self.active().filter(next_due__lte=now + TICK_SLACK).order_by("next_due", "community_name")
+        is_due = models.Q(next_due__lte=now + TICK_SLACK) | models.Q(next_due__gt=now + FAR_AHEAD)
+        return self.active().filter(is_due).order_by("next_due", "community_name")
 
     def low_quality(self, now: datetime) -> CommunityCacheQuerySet:
         """Filter active communities with fewer than 50 posts per day, not crawled for 8 hours, oldest first."""

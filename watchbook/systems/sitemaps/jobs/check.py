@@ -184,7 +184,8 @@ log = logging.getLogger("watchbook.sitemaps")
 
 
 def anything_due(now: datetime) -> bool:
-    return MonitorTask.objects.due(now).exists() or MonitorTask.objects.far_ahead(now).exists()
+    monitors = MonitorTask.objects
+    return monitors.due(now).exists() or monitors.far_ahead(now).exists() or bool(monitors.scheduled_far_ahead(now))
 
 
 def enqueue_due(ctx: JobContext) -> Outcome:
@@ -203,7 +204,9 @@ def enqueue_due(ctx: JobContext) -> Outcome:
 
 def correct_far_ahead(now: datetime) -> int:
     """Make monitors due whose next check is further ahead than any plan: the clock jumped, or `--now` was used."""
-    corrected = MonitorTask.objects.far_ahead(now).update(next_check_at=now, updated_at=now)
+    scheduled = MonitorTask.objects.filter(pk__in=MonitorTask.objects.scheduled_far_ahead(now))
+    wrong = (MonitorTask.objects.far_ahead(now), scheduled)
+    corrected = sum(rows.update(next_check_at=now, updated_at=now) for rows in wrong)
     if corrected:
         log.warning("next_check_corrected monitors=%d", corrected)
     return corrected

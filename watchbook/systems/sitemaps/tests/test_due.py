@@ -93,6 +93,22 @@ def test_run_due_corrects_far_checks_itself(site, watch):
     assert w.monitor.whole_fetch_at == w.now
 
 
+@pytest.mark.parametrize("plan", [{"schedule": "weekly mon 03:00"}, {"quiet_hours": "22:00-07:00"}])
+def test_scheduled_check_after_a_clock_jump_is_corrected(site, watch, plan):
+    site.add("/a")
+    w = watch()
+    actions.change_monitor(w.monitor, plan)
+    w.check()
+    assert check.correct_far_ahead(w.now) == 0
+    planned = w.monitor.next_check_at
+    with clock.set_to(planned):
+        assert check.correct_far_ahead(planned) == 0
+    MonitorTask.objects.update(next_check_at=FUTURE)
+    assert check.anything_due(w.now)
+    assert check.correct_far_ahead(w.now) == 1
+    assert MonitorTask.objects.due(w.now).count() == 1
+
+
 def test_longest_backoff_is_not_corrected(site, watch):
     site.add("/a")
     w = watch()

@@ -112,8 +112,22 @@ def test_database_and_python_agree_on_every_state(alice):
         make_monitor(
             alice, number, status=status, health=result, next_check_at=due, last_success_at=read, last_error="x"
         )
+    for hours, schedule, quiet in product((26, 50), ("", "0 9 * * 1"), ("", "22:00-07:00")):
+        number += 1
+        due = now + timedelta(hours=hours)
+        make_monitor(alice, number, next_check_at=due, schedule=schedule, quiet_hours=quiet, last_success_at=START)
     for monitor in MonitorTask.objects.annotate(rank=_rank(now)):
         assert ORDER[monitor.rank] == monitor_health(monitor, now).state
+
+
+def test_weekly_monitor_is_not_called_late(site, watch, alice):
+    site.add("/a")
+    w = watch()
+    actions.change_monitor(w.monitor, {"schedule": "weekly mon 03:00"})
+    w.check()
+    assert w.monitor.next_check_at > w.now + FAR_AHEAD
+    with clock.set_to(w.now):
+        assert health(alice).state == states.HEALTHY
 
 
 def test_health_of_others_is_not_shown(alice, bob):
