@@ -1,9 +1,9 @@
 """Edits on old forum pages: how many are found, and how late, for a daily budget of requests.
 
 Histories are made up: sixty days of a board whose posts are edited soon after they are written, some of them again and
-again, and whose reserved posts are filled in later. The same histories for all: crawls alone, every page again in turn
-(fixed), and the pages with the most expected edits (adaptive, with the functions of the product). Bar: at each budget
-adaptive finds at least as many edits as fixed, and sooner.
+again, and whose reserved posts are filled in later. The same histories for all: crawls alone, all pages one after the
+other (fixed), and the pages with the most expected edits (adaptive, with the functions of the product). Bar: at each
+budget adaptive finds at least as many edits as fixed, and sooner.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def simulate(pages: list[Page], days: int, budget: int, chooser: Any) -> None:
 
 
 class Fixed:
-    """Every stored page in turn."""
+    """All stored pages, one after the other."""
 
     def __init__(self) -> None:
         self.queue: list[tuple[float, int, Page]] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
@@ -18,13 +20,15 @@ from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
-from watchbook.systems.nga.models import FollowedThread, Forum, SingleTopicForum, Thread
+from watchbook.core.notify.actions import own_channels
+from watchbook.systems.nga.models import FollowedThread, Forum, SingleTopicForum, Subscription, Thread
 from watchbook.systems.nga.store import follow as following
 from watchbook.systems.nga.store.lists import SUGGESTED_FID, SUGGESTED_NAME, ensure_forum, list_url
 
 CRAWL, AUDIT, THREAD = "nga.crawl", "nga.audit", "nga.thread"
 LARGEST_FID = 2**31
 MOST_PAGE_LIMIT = 50
+MOST_SUBSCRIPTIONS = 500
 SLOWEST, FASTEST = Decimal("0.01"), Decimal(1)
 
 
@@ -126,6 +130,44 @@ def follow(thread: Thread, *, request: HttpRequest | None = None) -> FollowedThr
 def unfollow(thread: Thread, *, request: HttpRequest | None = None) -> None:
     if following.unfollow(thread):
         audit.record("nga.topic_unfollowed", subject=str(thread.source_thread_id), request=request)
+
+
+@transaction.atomic
+def subscribe(
+    user: User,
+    *,
+    thread: Thread | None = None,
+    author: tuple[int, str] = (0, ""),
+    notifies_posts: bool = True,
+    notifies_edits: bool = True,
+    is_starter_only: bool = False,
+    channel_ids: Iterable[UUID | str] = (),
+    request: HttpRequest | None = None,
+) -> Subscription:
+    """Choose what this user is notified of: a topic, or an author (number and name). A second time changes it."""
+    channels = own_channels(user, channel_ids)
+    if not (notifies_posts or notifies_edits):
+        raise InvalidInput("notifies_posts", _("Choose new posts, edits or both."), "nothing_chosen")
+    key: dict[str, Any] = {"thread": thread} if thread else {"author_source_user_id": author[0]}
+    known = Subscription.objects.of(user).filter(**key).first()
+    if known is None and Subscription.objects.of(user).count() >= MOST_SUBSCRIPTIONS:
+        raise InvalidInput(
+            "topic", _("You have %(n)s of these. End one first.") % {"n": MOST_SUBSCRIPTIONS}, "too_many"
+        )
+    chosen = known or Subscription(user=user, **key, created_at=clock.now())
+    chosen.author_name = "" if thread else cut(author[1], 80)
+    chosen.notifies_posts, chosen.notifies_edits = notifies_posts, notifies_edits
+    chosen.is_starter_only = is_starter_only and thread is not None
+    chosen.save()
+    chosen.channels.set(channels)
+    audit.record("nga.subscribed", actor=user, subject=str(chosen)[:200], request=request)
+    return chosen
+
+
+@transaction.atomic
+def unsubscribe(chosen: Subscription, *, request: HttpRequest | None = None) -> None:
+    audit.record("nga.unsubscribed", actor=chosen.user, subject=str(chosen)[:200], request=request)
+    chosen.delete()
 
 
 def read_soon(thread: Thread, *, request: HttpRequest | None = None) -> JobRun | None:

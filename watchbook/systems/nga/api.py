@@ -6,14 +6,15 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
+from uuid import UUID
 
-from django.http import FileResponse, HttpRequest
+from django.http import FileResponse, Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
 from ninja.responses import Status
 from pydantic import Field, field_validator
 
-from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.accounts.access import person_of, viewer_scopes
 from watchbook.core.accounts.exports import export
 from watchbook.core.api.auth import staff
 from watchbook.core.api.document import refuses, sends_file
@@ -39,6 +40,7 @@ from watchbook.systems.nga.models import (
     Forum,
     Post,
     PostRevision,
+    Subscription,
     ThreadFloorAuditPost,
     ThreadFloorAuditRun,
     ThreadFloorAuditThread,
@@ -62,12 +64,15 @@ from watchbook.systems.nga.schemas import (
     PostPage,
     RevisionOut,
     RevisionPage,
+    SubscriptionOut,
+    SubscriptionPage,
     ThreadDetail,
     ThreadPage,
     found_out,
     post_out,
     run_out,
     run_thread_out,
+    subscription_out,
     thread_out,
 )
 
@@ -243,6 +248,58 @@ def unfollow(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str
     """End following a topic. Its posts stay in the archive."""
     actions.unfollow(filters.thread(tid, fid), request=request)
     return thread(request, tid, fid)
+
+
+class SubscriptionIn(Schema):
+    notifies_posts: bool = Field(default=True, description="Notify of new posts.")
+    notifies_edits: bool = Field(default=True, description="Notify of edited posts.")
+    is_starter_only: bool = Field(default=False, description="Of a topic: only posts of its author.")
+    channel_ids: list[UUID] = Field(default=[], max_length=50, description="Own channels; empty: none is sent.")
+
+
+@router.get("/subscriptions", response=SubscriptionPage)
+def subscriptions(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
+    """List the topics and authors of which you are notified."""
+    rows = Subscription.objects.of(person_of(request)).select_related("thread").prefetch_related("channels")
+    return keyset(rows, page, by="id", make=subscription_out)
+
+
+@router.put("/threads/{int:tid}/subscription", response=SubscriptionOut)
+def subscribe(request: HttpRequest, tid: int, body: SubscriptionIn, fid: int | None = None) -> dict[str, Any]:
+    """Be notified of new and edited posts of a thread (topic). A second time changes the choice."""
+    found = filters.thread(tid, fid)
+    return subscription_out(actions.subscribe(person_of(request), thread=found, **body.dict(), request=request))
+
+
+@router.delete("/threads/{int:tid}/subscription", response={204: None})
+def unsubscribe(request: HttpRequest, tid: int, fid: int | None = None) -> Status[None]:
+    """End the notifications of a thread (topic)."""
+    return _end(request, thread=filters.thread(tid, fid))
+
+
+@router.put("/threads/{int:tid}/authors/{int:uid}/subscription", response=SubscriptionOut)
+def subscribe_author(
+    request: HttpRequest, tid: int, uid: int, body: SubscriptionIn, fid: int | None = None
+) -> dict[str, Any]:
+    """Be notified of an author of this thread (topic): new and edited posts in all archived topics."""
+    name = filters.author_name(filters.thread(tid, fid), uid)
+    if name is None:
+        raise Http404
+    values = body.dict()
+    return subscription_out(actions.subscribe(person_of(request), author=(uid, name), **values, request=request))
+
+
+@router.delete("/threads/{int:tid}/authors/{int:uid}/subscription", response={204: None})
+def unsubscribe_author(request: HttpRequest, tid: int, uid: int, fid: int | None = None) -> Status[None]:
+    """End the notifications of an author."""
+    filters.thread(tid, fid)
+    return _end(request, author_source_user_id=min(uid, LARGEST))
+
+
+def _end(request: HttpRequest, **key: Any) -> Status[None]:
+    found = get_object_or_404(Subscription.objects.of(person_of(request)), **key)
+    actions.unsubscribe(found, request=request)
+    return Status(204, None)
 
 
 @router.get("/threads/{int:tid}/posts", response=PostPage)

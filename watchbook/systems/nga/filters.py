@@ -269,6 +269,12 @@ def thread(tid: int, fid: object = None) -> Thread:
     return found
 
 
+def author_name(thread: Thread, uid: int) -> str | None:
+    """The name of an author who wrote in this topic."""
+    rows = Post.objects.filter(thread=thread, author_source_user_id=min(uid, LARGEST_ID)).order_by("-floor_number")
+    return rows.values_list("author_name", flat=True).first()
+
+
 def topics_of(selected: Filters, forums: Sequence[Forum]) -> ThreadQuerySet:
     """The filtered topics of the boards that are meant. Naming one board lets its indexes serve both orders."""
     return selected.narrow(every_topic(selected, forums)).with_mirrors().with_readings()

@@ -211,7 +211,7 @@ def _topic_offer(user: User, tid: int) -> Offer:
         else (),
         frequencies=(minutes,),
         frequency=minutes,
-        notify_note=_("New posts appear in the inbox. To be notified, add a keyword as well."),
+        notify_note=_("New posts appear in the inbox. To be notified, choose Notify on the page of the topic."),
         is_estimate=True,
         limit_note=_("At most 1 request per second to the forum."),
         first_note=_("The first crawl starts now."),

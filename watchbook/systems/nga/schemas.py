@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from pydantic import Field
 
@@ -20,6 +21,7 @@ from watchbook.systems.nga.models import (
     Forum,
     Post,
     PostRevision,
+    Subscription,
     Thread,
     ThreadFloorAuditPost,
     ThreadFloorAuditRun,
@@ -185,6 +187,26 @@ class RevisionOut(Answer):
 
 class RevisionPage(Listing[RevisionOut]):
     """Versions, newest first."""
+
+
+class SubscriptionOut(Answer):
+    """A topic or an author of which a user is notified."""
+
+    row = Subscription
+
+    id: int
+    tid: int | None = said("Topic number; null for an author.")
+    title: str = said("Title of the topic, or name of the author.")
+    author_source_user_id: int | None
+    notifies_posts: bool
+    notifies_edits: bool
+    is_starter_only: bool = said("Only posts of the topic's author.")
+    channel_ids: list[UUID]
+    created_at: datetime
+
+
+class SubscriptionPage(Listing[SubscriptionOut]):
+    """Topics and authors, oldest choice first."""
 
 
 class CrawlOut(Answer):
@@ -361,6 +383,15 @@ def post_out(post: Post, read: Mapping[int, datetime]) -> dict[str, Any]:
         page_read_at=read.get(post.page_number),
         revision_count=post.version_count,  # type: ignore[attr-defined]
         parent_source_post_id=post.parent_source_post_id,  # type: ignore[attr-defined]
+    )
+
+
+def subscription_out(chosen: Subscription) -> dict[str, Any]:
+    return SubscriptionOut.of(
+        chosen,
+        tid=chosen.thread.source_thread_id if chosen.thread else None,
+        title=str(chosen),
+        channel_ids=[channel.pk for channel in chosen.channels.all()],
     )
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as _p
 
-from watchbook.core.registry import Colour, Example, Inbox, Job, Recogniser, SearchKind, SettingsGroup, Source, Tool
+from watchbook.core.registry import (
+    Colour,
+    Example,
+    Inbox,
+    Job,
+    Owned,
+    Recogniser,
+    SearchKind,
+    SettingsGroup,
+    Source,
+    Tool,
+)
 from watchbook.core.schedule import cron, every
 from watchbook.kit.badges import bad, info, off, ok, warn
 
@@ -180,6 +191,8 @@ SOURCE = Source(
         ("nga.forum_changed", "Board changed"),
         ("nga.topic_followed", "Forum topic followed"),
         ("nga.topic_unfollowed", "Forum topic unfollowed"),
+        ("nga.subscribed", "Forum notifications set"),
+        ("nga.unsubscribed", "Forum notifications ended"),
     ),
     card=f"{PACKAGE}.card:card",
     recogniser=Recogniser(
@@ -191,6 +204,10 @@ SOURCE = Source(
             Example(_("NGA topic"), "bbs.nga.cn/read.php?tid=40000123", "forum", ("topic",)),
             Example(_("NGA author"), "bbs.nga.cn/nuke.php?func=ucp&uid=12345", "forum", ("author",)),
         ),
+    ),
+    rules=(("nga.subscription", f"{PACKAGE}.store.notifications:rule_subject"),),
+    owned=(
+        Owned("forum_subscriptions", _("Notifications of forum topics and authors"), f"{PACKAGE}.ownership:titles"),
     ),
     health=f"{PACKAGE}.health:health",
     health_items=f"{PACKAGE}.health:items",

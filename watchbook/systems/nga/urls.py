@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.nga.views import content, download, forums, posts, runs, topic, topics
+from watchbook.systems.nga.views import content, download, forums, notify, posts, runs, topic, topics
 
 app_name = "nga"
 
@@ -20,6 +20,8 @@ urlpatterns = [
     path("topics/archive/", forums.archive_topic, name="archive_topic"),
     path("topics/<int:tid>/read/", forums.read_topic, name="read_topic"),
     path("topics/<int:tid>/follow/", forums.follow_topic, name="follow_topic"),
+    path("topics/<int:tid>/notify/", notify.topic, name="notify_topic"),
+    path("topics/<int:tid>/authors/<int:uid>/notify/", notify.author, name="notify_author"),
     path("topics/<int:tid>/feed/", forums.topic_feed, name="topic_feed"),
     path("pictures/<slug:digest>/", content.picture, name="picture"),
     path("runs/", runs.runs, name="runs"),

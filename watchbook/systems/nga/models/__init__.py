@@ -39,6 +39,7 @@ from watchbook.systems.nga.models.runs import (
     ThreadFloorRepairAttempt,
     ThreadRepair,
 )
+from watchbook.systems.nga.models.subscriptions import Subscription
 
 __all__ = [
     "MOST_ATTEMPTS",
@@ -62,6 +63,7 @@ __all__ = [
     "PostRevision",
     "RunKind",
     "SingleTopicForum",
+    "Subscription",
     "TagSource",
     "Thread",
     "ThreadFloorAuditPost",

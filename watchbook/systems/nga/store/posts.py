@@ -15,6 +15,7 @@ from watchbook.systems.nga.parse import FloorRecord, StubRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
 from watchbook.systems.nga.store import readings, versions
 from watchbook.systems.nga.store.lists import title_values
+from watchbook.systems.nga.store.notifications import notify_posts
 from watchbook.systems.nga.store.publish import IndexedPost, index_posts, index_threads, publish_posts
 from watchbook.systems.nga.store.versions import (
     NEW_FLOOR,
@@ -105,6 +106,7 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     _move(thread, reading, [*stored.values(), *fresh], now)
     readings.record(reading, now)
     _tell(thread, fresh, changes, keys, now)
+    notify_posts(thread, fresh, changes, keys)
     return PageStored(len(fresh), len(changes), cuts)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from watchbook.core.accounts.models import User
+from watchbook.core.notify.models import NotificationChannel
+from watchbook.systems.nga.models import Subscription
 from watchbook.systems.nga.tests import desk
 
 
@@ -16,8 +18,11 @@ def furnish(owner: User) -> dict[str, list[str]]:
     desk.read(run, thread)
     desk.read_page(thread)
     audit = desk.make_audit(thread, [1])
+    chosen = Subscription.objects.create(user=owner, thread=thread, created_at=desk.START)
+    chosen.channels.set(NotificationChannel.objects.of(owner)[:1])
     return {
         "tid": [str(thread.source_thread_id)],
+        "uid": [str(post.author_source_user_id)],
         "post_id": [str(post.pk)],
         "forum_id": [str(thread.forum_id)],
         "nga run_id": [str(run.pk)],

@@ -1,0 +1,59 @@
+"""Users who are notified of a topic or of an author."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db import models
+
+from watchbook.base.store.fields import WallTimeField
+from watchbook.core.accounts.models import User
+from watchbook.core.notify.models import NotificationChannel
+from watchbook.systems.nga.models.forum import IdField, Thread
+
+
+class SubscriptionQuerySet(models.QuerySet["Subscription"]):
+    def of(self, user: User) -> SubscriptionQuerySet:
+        return self.filter(user=user)
+
+    def about(self, thread_id: int, uids: Collection[int]) -> SubscriptionQuerySet:
+        """Those of this topic and of these authors, with their channels."""
+        wanted = models.Q(thread_id=thread_id) | models.Q(author_source_user_id__in=uids)
+        return self.filter(wanted).select_related("user").prefetch_related("channels__user").order_by("pk")
+
+
+class Subscription(models.Model):
+    """What one user is notified of: posts of a topic, or of an author in all archived topics."""
+
+    id = IdField()
+    user = models.ForeignKey(User, models.CASCADE, related_name="forum_subscriptions", db_index=False)
+    thread = models.ForeignKey(Thread, models.CASCADE, null=True, related_name="subscriptions")
+    author_source_user_id = models.PositiveBigIntegerField(null=True, db_index=True)
+    author_name = models.CharField(max_length=80, default="")
+    notifies_posts = models.BooleanField(default=True)
+    notifies_edits = models.BooleanField(default=True)
+    # Of a topic: only posts of its author.
+    is_starter_only = models.BooleanField(default=False)
+    channels: models.ManyToManyField[NotificationChannel, Any] = models.ManyToManyField(
+        NotificationChannel, related_name="+", db_table="forum_subscription_channels"
+    )
+    created_at = WallTimeField()
+
+    objects = SubscriptionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "forum_subscriptions"
+        db_table_comment = "用户对主题或作者的通知订阅"
+        constraints = [
+            models.UniqueConstraint(fields=["user", "thread"], name="forum_subscriptions_thread_once"),
+            models.UniqueConstraint(fields=["user", "author_source_user_id"], name="forum_subscriptions_author_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.thread.title if self.thread else self.author_name
+
+    @property
+    def rule_thread(self) -> str:
+        """Names its rule of notifications."""
+        return f"nga.subscription:{self.pk}"
