@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
@@ -22,6 +23,12 @@ class JobRunQuerySet(models.QuerySet["JobRun"]):
 
     def ready(self, now: datetime) -> JobRunQuerySet:
         return self.filter(state=State.QUEUED, due_at__lte=now)
+
+    def current(self, names: Iterable[str], now: datetime) -> JobRun | None:
+        """Return the run of these jobs that is running, or queued and due. What waits for its hour is not shown."""
+        rows = self.live().filter(name__in=list(names), due_at__lte=now)
+        found = list(rows.select_related("requested_by").order_by("pk")[:10])
+        return next((run for run in found if run.state == State.RUNNING), found[0] if found else None)
 
 
 class JobRun(models.Model):

@@ -180,14 +180,6 @@ FIGURES = {
 }
 
 
-def live_work(names: Iterable[str], now: datetime) -> ShownRun | None:
-    """Return the run of these jobs that is running, or queued and due. What waits for its hour is not work."""
-    rows = JobRun.objects.live().filter(name__in=list(names), due_at__lte=now)
-    found = list(rows.select_related("requested_by").order_by("pk")[:10])
-    running = [run for run in found if run.state == State.RUNNING]
-    return ShownRun((running or found)[0], now) if found else None
-
-
 class ShownRun:
     def __init__(self, run: JobRun, now: datetime) -> None:
         self.run = run

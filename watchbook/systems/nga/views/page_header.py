@@ -14,8 +14,7 @@ from django.utils.translation import gettext_noop, ngettext, pgettext, pgettext_
 
 from watchbook.base import clock
 from watchbook.core.health import Health, worst
-from watchbook.core.jobs import overview
-from watchbook.core.jobs.models import JobSchedule
+from watchbook.core.jobs.models import JobRun, JobSchedule
 from watchbook.core.jobs.overview import ShownRun
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
@@ -65,7 +64,9 @@ def next_run(job: str) -> Any:
 
 def live_work() -> ShownRun | None:
     """The crawl, audit or reading that is queued or running now."""
-    return overview.live_work((CRAWL, AUDIT, THREAD), clock.now())
+    now = clock.now()
+    run = JobRun.objects.current((CRAWL, AUDIT, THREAD), now)
+    return ShownRun(run, now) if run else None
 
 
 Row = TypeVar("Row", bound=Model)

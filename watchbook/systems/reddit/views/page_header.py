@@ -12,7 +12,7 @@ from django.utils.translation import pgettext, pgettext_lazy
 
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
-from watchbook.core.jobs import overview
+from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.overview import ShownRun
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
@@ -45,7 +45,9 @@ def is_operator(request: HttpRequest) -> bool:
 
 def live_work() -> ShownRun | None:
     """Return a queued or running crawl that a user or the half-hour schedule started, or None."""
-    return overview.live_work((actions.CRAWL_DUE, actions.CRAWL_ONE), clock.now())
+    now = clock.now()
+    run = JobRun.objects.current((actions.CRAWL_DUE, actions.CRAWL_ONE), now)
+    return ShownRun(run, now) if run else None
 
 
 def community_or_404(name: str) -> CommunityCache:
