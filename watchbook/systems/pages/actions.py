@@ -42,6 +42,7 @@ from watchbook.systems.pages.parse import Selectors
 from watchbook.systems.pages.parse.noise import count_words
 from watchbook.systems.pages.parse.patterns import InvalidPattern, check_pattern, matches
 from watchbook.systems.pages.parse.rules import Condition, InvalidRule, parse_condition
+from watchbook.systems.pages.store.evidence import delete_of_pages
 from watchbook.systems.pages.store.lists import add_to_day, plan_mode, requests_left
 from watchbook.systems.pages.store.rules import count_today
 from watchbook.systems.pages.store.texts import newest
@@ -51,7 +52,9 @@ SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
 FREQUENCIES, FREQUENCY = (60, 360, 720, 1440, 10080), 1440
 MOST_RULES, PREVIEWED, PREVIEWED_URLS = 50, 500, 20_000
 SHOWN, PREVIEW_LENGTH = 10, 2_000
-CHANGEABLE = ("name", "mode", "daily_requests", "masks_noise", "notifies_changed", "notifies_removed")
+CHANGEABLE = (
+    "name", "mode", "daily_requests", "masks_noise", "keeps_evidence", "notifies_changed", "notifies_removed"
+)  # fmt: skip
 
 
 def add_site(user: User, list_name: str, values: Mapping[str, Any]) -> Site:
@@ -318,6 +321,7 @@ def delete_page(page: Page) -> None:
 
     with transaction.atomic():
         erase(KIND, [str(page.pk)])
+        delete_of_pages([page.pk])
         page.delete()
 
 

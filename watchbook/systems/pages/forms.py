@@ -17,7 +17,7 @@ from watchbook.systems.pages import options
 from watchbook.systems.pages.actions import FREQUENCIES, FREQUENCY
 from watchbook.systems.pages.models import Mode, RuleKind, Site
 
-VALUES = ("name", "mode", "daily_requests", "masks_noise", "notifies_changed", "notifies_removed")
+VALUES = ("name", "mode", "daily_requests", "masks_noise", "keeps_evidence", "notifies_changed", "notifies_removed")
 
 
 class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -35,6 +35,7 @@ class SiteForm(forms.Form):
     )
     daily_requests = forms.IntegerField(label=_("Requests per day"), min_value=1)
     masks_noise = forms.BooleanField(label=_("Ignore learned noise when comparing"), required=False, initial=True)
+    keeps_evidence = forms.BooleanField(label=_("Keep what was sent and received"), required=False)
     notifies_changed = forms.BooleanField(label=_("Notify about changed pages"), required=False, initial=True)
     notifies_removed = forms.BooleanField(label=_("Notify about moved and gone pages"), required=False, initial=True)
     more_lists = forms.MultipleChoiceField(

@@ -40,3 +40,12 @@ KEEP_CLIPS_DAYS = Option(
     group="retention", title=_("Readings of saved pages, days"),
     help="Days to keep the last reading of a web page that was saved to the library. The saved page stays.",
 )  # fmt: skip
+EVIDENCE_MEGABYTES = Option(
+    "PAGES_EVIDENCE_MEGABYTES", integer, default=500, minimum=1, maximum=1_000_000,
+    group="limits", title=_("Evidence per website, MB"),
+    help="Size of kept requests and responses per website, in megabytes. At the limit versions are kept without them.",
+)  # fmt: skip
+EVIDENCE_DAYS = Option(
+    "PAGES_EVIDENCE_DAYS", integer, default=365, minimum=1, group="retention", title=_("Evidence of pages, days"),
+    help="Days to keep the requests and responses of websites for which a user enabled this.",
+)  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from watchbook.core.accounts.models import User
 from watchbook.core.erase import erase
-from watchbook.systems.pages.models import Page, Site, WebClip
+from watchbook.systems.pages.models import Page, PageEvidence, Site, WebClip
 from watchbook.systems.pages.store.clips import delete_clips
+from watchbook.systems.pages.store.evidence import delete_evidence
 from watchbook.systems.pages.store.lists import BATCH, batched
 from watchbook.systems.pages.store.pages import KIND
 
@@ -21,4 +22,5 @@ def delete(user: User) -> None:
         ids = [str(pk) for pk in Page.objects.filter(site=site).values_list("pk", flat=True)]
         for batch in batched(ids, BATCH):
             erase(KIND, batch)
+        delete_evidence(PageEvidence.objects.filter(site=site))
     delete_clips(list(WebClip.objects.filter(user=user).values_list("pk", flat=True)))

@@ -43,6 +43,7 @@ FIGURES = {
     "delisted": _p("figure", "no longer listed"),
     "versions": _p("figure", "versions"),
     "clips": _p("figure", "clips"),
+    "evidence": _p("figure", "evidence files"),
     "sites": _p("figure", "websites"),
 }
 TOOLS = (

@@ -12,8 +12,9 @@ from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.pages import options
-from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageVersion, Site, WebClip
+from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageEvidence, PageVersion, Site, WebClip
 from watchbook.systems.pages.store.clips import delete_clips
+from watchbook.systems.pages.store.evidence import FATE, delete_evidence, delete_of_pages
 from watchbook.systems.pages.store.lists import batched, lists_of, url_rules
 from watchbook.systems.pages.store.pages import KIND
 
@@ -72,6 +73,7 @@ def plan_next(site: Site, ctx: JobContext) -> None:
 def delete_old(ctx: JobContext) -> Outcome:
     """Delete versions and readings older than the retention options, and websites that were deleted."""
     removed = {"versions": _delete_versions(ctx), "clips": _delete_clips(ctx), "sites": 0}
+    removed["evidence"] = _delete_evidence(ctx)
     for site in Site.objects.exclude(deleted_at=None):
         _delete_pages(ctx, site)
         with ctx.writing():
@@ -89,7 +91,17 @@ def _delete_versions(ctx: JobContext) -> int:
         if newest is None or newest - number < WHOLE_EVERY:
             continue
         with ctx.writing():
+            delete_evidence(PageEvidence.objects.filter(page=page_id, number__gt=FATE, number__lt=number))
             removed += PageVersion.objects.filter(page=page_id, number__lt=number).delete()[0]
+    return removed
+
+
+def _delete_evidence(ctx: JobContext) -> int:
+    before, removed = ctx.now - timedelta(days=options.EVIDENCE_DAYS.value), 0
+    old = PageEvidence.objects.filter(kept_at__lt=before)
+    while ids := list(old.values_list("pk", flat=True)[:BATCH]):
+        with ctx.writing():
+            removed += delete_evidence(PageEvidence.objects.filter(pk__in=ids))
     return removed
 
 
@@ -107,6 +119,7 @@ def _delete_pages(ctx: JobContext, site: Site) -> None:
     for batch in batched(pks, BATCH):
         with ctx.writing():
             erase(KIND, [str(pk) for pk in batch])
+            delete_of_pages(batch)
             PageEvent.objects.filter(page__in=batch).delete()
             PageVersion.objects.filter(page__in=batch).delete()
             Page.objects.filter(pk__in=batch).delete()

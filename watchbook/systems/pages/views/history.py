@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
 from watchbook.kit import diff, formatting
 from watchbook.kit.diff import Segment
-from watchbook.systems.pages.models import Page, PageVersion
+from watchbook.systems.pages.evidence import send
+from watchbook.systems.pages.models import Page, PageEvidence, PageVersion
 from watchbook.systems.pages.parse import FIELDS
 from watchbook.systems.pages.parse.noise import Mask, Masking, count_words
+from watchbook.systems.pages.store.evidence import FATE
 from watchbook.systems.pages.store.pages import masking
 from watchbook.systems.pages.store.texts import text_of
 from watchbook.systems.pages.views import field_names, field_title, header_context, own_page, page_badge
@@ -72,7 +74,15 @@ def page(request: HttpRequest, page_id: int) -> HttpResponse:
         old = _chosen(versions, request.GET.get("from", ""), before)
         context |= _compared(found, old, new, shows_noise=context["shows_noise"])
         context |= {"previous": before, "following": _following(versions, new)}
+        context |= {"evidence": PageEvidence.objects.filter(page=found, number=new.number).first()}
+    context["fate_evidence"] = PageEvidence.objects.filter(page=found, number=FATE).first()
     return render(request, "pages/page.html", context)
+
+
+@require_safe
+def evidence(request: HttpRequest, page_id: int, number: int, form: str) -> HttpResponseBase:
+    """Download what was sent and received with one version."""
+    return send(own_page(request, page_id), number, form)
 
 
 def _chosen(versions: Sequence[PageVersion], number: str, default: PageVersion | None) -> PageVersion | None:
