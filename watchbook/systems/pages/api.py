@@ -22,12 +22,19 @@ from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit import diff
 from watchbook.kit.lists import Changes
 from watchbook.systems.pages import actions, evidence, reports
+from watchbook.systems.pages.file_schemas import (
+    EvidenceQuery,
+    ShotQuery,
+    WebEvidenceList,
+    WebEvidenceOut,
+    WebShotList,
+    WebShotOut,
+)
 from watchbook.systems.pages.filters import CHANGES, Change, Filters, completeness, events_of, sections, with_values
 from watchbook.systems.pages.health import site_health
-from watchbook.systems.pages.models import Page, PageEvidence, PageVersion, Site, SiteQuerySet, SiteRule
+from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVersion, Site, SiteQuerySet, SiteRule
 from watchbook.systems.pages.parse.noise import Mask
 from watchbook.systems.pages.schemas import (
-    EvidenceQuery,
     SectionReports,
     SiteIn,
     SitePatch,
@@ -36,8 +43,6 @@ from watchbook.systems.pages.schemas import (
     UrlTimeline,
     WatchedPageIn,
     WebChangesQuery,
-    WebEvidenceList,
-    WebEvidenceOut,
     WebPageDiff,
     WebPageEventList,
     WebPageList,
@@ -280,6 +285,24 @@ def get_evidence(request: HttpRequest, page_id: int, number: int, page: Query[Ev
     """Download what was sent and received with one version. `form` is warc or wacz."""
     must_be_known("form", page.form, evidence.FORMS)
     response = evidence.send(_page(request, page_id), number, page.form)
+    response.headers["Content-Type"] = "application/octet-stream"
+    return response
+
+
+@router.get("/{int:page_id}/screenshots", response=WebShotList)
+def list_screenshots(request: HttpRequest, page_id: int, page: Query[PageQuery]) -> dict[str, Any]:
+    """List the screenshots of a page, newest version first."""
+    return keyset(PageShot.objects.filter(page=_page(request, page_id)), page, by="-number", make=WebShotOut.of)
+
+
+@router.get(
+    "/{int:page_id}/screenshots/{int:number}",
+    openapi_extra=sends_file("application/octet-stream", "The screenshot as PNG, or what differs from the one before."),
+)
+def get_screenshot(request: HttpRequest, page_id: int, number: int, page: Query[ShotQuery]) -> HttpResponseBase:
+    """Download the screenshot of one version. `show` is picture or difference."""
+    must_be_known("show", page.show, evidence.SHOWN)
+    response = evidence.send_shot(request, _page(request, page_id), number, page.show)
     response.headers["Content-Type"] = "application/octet-stream"
     return response
 

@@ -100,6 +100,7 @@ class Site(models.Model):
     robots_at = models.DateTimeField(null=True)
     # Keep what was sent and received with every version
     keeps_evidence = models.BooleanField(default=False)
+    takes_screenshots = models.BooleanField(default=False)
     notifies_changed = models.BooleanField(default=True)
     notifies_removed = models.BooleanField(default=True)
     synced_at = models.DateTimeField(null=True)
@@ -273,6 +274,28 @@ class PageEvidence(models.Model):
             models.Index(fields=["site", "size"], name="web_page_evidence_site"),
             models.Index(fields=["kept_at"], name="web_page_evidence_kept"),
         ]
+
+
+class PageShot(models.Model):
+    """A screenshot of a version, and what differs from the screenshot before; both are blobs."""
+
+    page = models.ForeignKey(Page, models.CASCADE, related_name="shots", db_index=False)
+    site = models.ForeignKey(Site, models.CASCADE, related_name="shots")
+    number = models.PositiveIntegerField()
+    taken_at = models.DateTimeField()
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveBigIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    # Share of pixels that differ from the screenshot before; NULL and empty without one
+    changed_percent = models.FloatField(null=True)
+    difference = models.CharField(max_length=64, blank=True, default="")
+    difference_size = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        db_table = "web_page_shots"
+        constraints = [models.UniqueConstraint(fields=["page", "number"], name="web_page_shot_once")]
+        indexes = [models.Index(fields=["taken_at"], name="web_page_shot_taken")]
 
 
 class RuleKind(models.TextChoices):

@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from watchbook.core.api.lists import DaysQuery
 from watchbook.core.api.paging import PageQuery
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
-from watchbook.systems.pages.models import Page, PageEvidence, PageVersion, Site, SiteRule
+from watchbook.systems.pages.models import Page, PageVersion, Site, SiteRule
 
 
 class SiteIn(Schema):
@@ -26,6 +26,9 @@ class SiteIn(Schema):
     masks_noise: bool | None = None
     keeps_evidence: bool | None = Field(
         default=None, description="Keep the requests and responses of every version. Off by default."
+    )
+    takes_screenshots: bool | None = Field(
+        default=None, description="Take a screenshot of every new version. Off by default; needs SITES_CHROMIUM."
     )
     notifies_changed: bool | None = None
     notifies_removed: bool | None = None
@@ -43,6 +46,9 @@ class SitePatch(Schema):
     masks_noise: bool | None = None
     keeps_evidence: bool | None = Field(
         default=None, description="Keep the requests and responses of every version. Off by default."
+    )
+    takes_screenshots: bool | None = Field(
+        default=None, description="Take a screenshot of every new version. Off by default; needs SITES_CHROMIUM."
     )
     notifies_changed: bool | None = None
     notifies_removed: bool | None = None
@@ -106,6 +112,7 @@ class WebSiteOut(Answer):
     is_paused: bool
     masks_noise: bool
     keeps_evidence: bool = said("True if the requests and responses of every version are kept.")
+    takes_screenshots: bool = said("True if a screenshot of every new version is taken.")
     notifies_changed: bool
     notifies_removed: bool
     channel_ids: list[UUID]
@@ -208,28 +215,6 @@ class DiffPiece(Answer):
 
     kind: str = said("same, del or ins.")
     text: str
-
-
-class EvidenceQuery(Schema):
-    model_config = ConfigDict(extra="forbid")
-
-    form: str = Field("warc", max_length=10, description="warc or wacz.")
-
-
-class WebEvidenceOut(Answer):
-    """What was sent and received with one version of a page."""
-
-    row = PageEvidence
-
-    number: int = said("The version; 0 is the answer that decided what became of a URL that left its list.")
-    kept_at: datetime
-    size: int = said("Bytes of the WARC file.")
-    sha256: str = said("Digest of the WARC file.")
-    exchanges: int = said("Requests with their responses.")
-
-
-class WebEvidenceList(Listing[WebEvidenceOut]):
-    """Evidence of a page, newest version first."""
 
 
 class WebPageDiff(Answer):

@@ -33,6 +33,7 @@ urlpatterns = [
     ),
     path("<int:page_id>/", history.page, name="page"),
     path("<int:page_id>/evidence/<int:number>.<str:form>", history.evidence, name="evidence"),
+    path("<int:page_id>/screenshots/<int:number>-<str:show>.png", history.screenshot, name="screenshot"),
     path("<int:page_id>/timeline/", reports.timeline, name="timeline"),
     path("<int:page_id>/check/", edit.page_step, {"name": "check_page"}, name="check_page"),
     path("<int:page_id>/forget-noise/", edit.page_step, {"name": "forget_noise"}, name="forget_noise"),

@@ -19,6 +19,7 @@ from watchbook.systems.pages.parse.noise import Mask, learn, similarity
 from watchbook.systems.pages.store.evidence import FATE, keep, store_evidence
 from watchbook.systems.pages.store.pages import masking, store_fate, store_same, store_version
 from watchbook.systems.pages.store.rules import apply_rules, selectors_of
+from watchbook.systems.pages.store.shots import want_shot
 from watchbook.systems.pages.store.texts import newest, text_of
 
 SAME_TEXT = 0.9
@@ -54,6 +55,7 @@ def look_at(site: Site, page: Page, spacing: float | None, *, may_confirm: bool)
         )  # fmt: skip
         apply_rules(site, page, made, record, (version, text))
         store_evidence(site, page, made.number, kept, now=now)
+        want_shot(site, page, made)
         return made
 
     exchanges: list[Exchange] | None = [] if site.keeps_evidence else None

@@ -20,7 +20,7 @@ from watchbook.core.jobs import runner
 from watchbook.systems.pages import actions, options, ownership
 from watchbook.systems.pages.models import PageEvidence, PageVersion
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 API = "/api/v1/pages"
 
 

@@ -10,7 +10,7 @@ import pytest
 from watchbook.base.testing.people import client_of
 from watchbook.core.stream.models import StreamFeed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 

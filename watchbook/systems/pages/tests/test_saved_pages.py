@@ -17,7 +17,7 @@ from watchbook.systems.pages import options, ownership
 from watchbook.systems.pages.models import WebClip
 from watchbook.systems.pages.parse.article import read_article
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 API = "/api/v1/library"
 
 

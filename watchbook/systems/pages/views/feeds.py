@@ -16,6 +16,7 @@ from watchbook.core.accounts.access import person_of
 from watchbook.core.stream import feeds as stream_feeds
 from watchbook.systems.pages import feeds
 from watchbook.systems.pages.feeds import Subject
+from watchbook.systems.pages.store.pages import SOURCE
 from watchbook.systems.pages.views import header_context, own_page, own_site
 
 
@@ -50,7 +51,7 @@ def _own_feed(request: HttpRequest, subject: Subject) -> HttpResponse:
 
 @require_POST
 def revoke_feed(request: HttpRequest, pk: int) -> HttpResponse:
-    feed = get_object_or_404(stream_feeds.of(person_of(request)).filter(source=feeds.SOURCE), pk=pk)
+    feed = get_object_or_404(stream_feeds.of(person_of(request)).filter(source=SOURCE), pk=pk)
     kind, _colon, number = feed.kind.partition(":")
     stream_feeds.revoke(feed, request=request)
     messages.success(request, _("Revoked. This feed address no longer works."))
