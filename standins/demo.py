@@ -20,6 +20,7 @@ from typing import Any
 from standins.demo_library import Shelf, Truth
 from standins.demo_nga import Forum
 from standins.demo_notes import Notes
+from standins.demo_pages import Harbour
 from standins.demo_reddit import Communities
 from standins.demo_server import EMAIL, PASSWORD, DemoServer, until
 from standins.sitemap_site import SitemapSite
@@ -39,18 +40,19 @@ class World:
         self.forum = Forum(stack)
         self.communities = Communities(stack)
         self.notes = Notes(stack)
+        self.harbour = Harbour(stack)
         self.shelf = Shelf()
         self.shop.add_many([f"/products/lantern-{n:03}" for n in range(240)], lastmod="2026-10-01")
         self.shop.split(4)
 
     @property
     def addresses(self) -> str:
-        sites = (self.shop, self.forum.board, self.communities.site, self.notes.platform)
+        sites = (self.shop, self.harbour.site, self.forum.board, self.communities.site, self.notes.platform)
         return " ".join(site.url for site in sites)
 
     @property
     def env(self) -> dict[str, str]:
-        sites = (self.shop, self.hooks, self.forum.board, self.communities.site, self.notes.platform)
+        sites = (self.shop, self.harbour.site, self.hooks, self.forum.board, self.communities.site, self.notes.platform)
         return {
             **self.forum.env,
             **self.communities.env,
@@ -86,11 +88,14 @@ def newest(server: DemoServer, monitor: dict[str, Any], kind: str) -> Any:
 
 def one_round(server: DemoServer, world: World) -> bool:
     """Collect, change, notify and save once. Print the table and return whether every system did its work."""
+    # The harbour has a sitemap, too: the newest change of a sitemap is that of the shop, which the library saves.
+    harbour = world.harbour.one_round(server)
     shop_row, shop_is_right, shows_change = shop_round(server, world)
     scenes = (world.forum, world.communities, world.notes)
-    rounds = [(shop_row, shop_is_right), *(scene.one_round(server) for scene in scenes)]
+    rounds = [(shop_row, shop_is_right), harbour, *(scene.one_round(server) for scene in scenes)]
     truths = {
         "sitemaps": shows_change,
+        "pages": world.harbour.wrote,
         "nga": world.forum.wrote,
         "reddit": world.communities.wrote,
         "notes": world.notes.wrote,
@@ -131,12 +136,13 @@ def print_table(rows: Sequence[tuple[Any, ...]]) -> None:
 def stay(server: DemoServer, world: World, process: subprocess.Popen[bytes]) -> None:
     monitor = add_monitor(server, world)
     world.notes.set_up(server)
+    world.harbour.set_up(server)
     world.shelf.set_up(server)
     print(
         f"\nWatchbook runs at {server.url}\n"
         f"Sign in with {EMAIL} and the password {PASSWORD}\n"
-        f"A shop, a board, communities and notes change every {LIVE_EVERY_SECONDS:.0f} s. An item of each is saved to"
-        " the library.\n"
+        f"A shop, a harbour, a board, communities and notes change every {LIVE_EVERY_SECONDS:.0f} s. An item of each is"
+        " saved to the library.\n"
         f"The stand-in sites: {world.addresses}\n"
         "Press Ctrl-C to stop.",
         flush=True,
@@ -149,6 +155,7 @@ def stay(server: DemoServer, world: World, process: subprocess.Popen[bytes]) -> 
         lambda: server.ask("POST", f"/sitemaps/monitors/{monitor['id']}/check"),
         lambda: server.ask("POST", "/nga/crawl", {"fid": 7}),
         lambda: world.notes.go_on(server),
+        lambda: world.harbour.go_on(server),
         lambda: world.shelf.go_on(server),
     ]
     while not stopped.wait(LIVE_EVERY_SECONDS) and process.poll() is None:

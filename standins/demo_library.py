@@ -11,6 +11,7 @@ from standins.demo_server import DemoServer, becomes
 # What can be filed, by system.
 KINDS = {
     "sitemaps": ("sitemap_change",),
+    "pages": ("web_page",),
     "nga": ("nga_thread", "nga_post"),
     "reddit": ("reddit_post",),
     "notes": ("note",),

@@ -59,8 +59,8 @@ class Texts:
     def __init__(self) -> None:
         self.pages: dict[str, PageText] = {}
         self.history: dict[str, list[PageText]] = {}
-        # Files beside the pages, by path: bytes and media type
-        self.files: dict[str, tuple[bytes, str]] = {}
+        # Files beside the pages, by path
+        self.files: dict[str, Answer] = {}
         self.has_noise = True
         self._served = 0
 
@@ -78,8 +78,7 @@ class Texts:
 
     def answer(self, path: str) -> Answer | None:
         if path in self.files:
-            body, kind = self.files[path]
-            return Answer(200, body, content_type=kind)
+            return self.files[path]
         page = self.pages.get(path)
         if page is None:
             return None

@@ -17,7 +17,7 @@ from watchbook.base.web import rate_limit
 from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import Refused
 from watchbook.base.web.fetch import Fetch, Request, log
-from watchbook.base.web.response import Answer, CookieJar, Validators
+from watchbook.base.web.response import Answer, CookieJar, Exchange, Validators
 
 if TYPE_CHECKING:
     from watchbook.base.web.transport import Resolver, Transport
@@ -53,12 +53,14 @@ class Client:
         account: str = "",
         spacing_seconds: float | None = None,
         wait_seconds: float = 30.0,
+        record: list[Exchange] | None = None,
     ) -> Answer:
         """Request a page; raise a WebError for everything but a usable response.
 
         `secrets` are headers that never leave the first origin; `headers` do not either, but are no reason to refuse
         a downgrade. With `follow=0` a redirect is itself the response. A response whose media type is not in
-        `accept` raises BadAnswer, unless `accept` ends with */*. `account` keeps pauses apart.
+        `accept` raises BadAnswer, unless `accept` ends with */*. `account` keeps pauses apart. `record` gets the
+        last exchange as it went over the wire; with `follow=0` that is every one.
         """
         request = Request(
             headers=headers or {},
@@ -76,6 +78,7 @@ class Client:
             account=account,
             spacing_seconds=rate_limit.DEFAULT_SPACING if spacing_seconds is None else spacing_seconds,
             wait_seconds=wait_seconds,
+            record=record,
         )
         return self._fetch(request, url, IDLE_CONNECTIONS)
 

@@ -42,6 +42,7 @@ from watchbook.base.web.response import (
     REDIRECTS,
     Answer,
     CookieJar,
+    Exchange,
     Validators,
     check_sane,
     error_for,
@@ -91,6 +92,8 @@ class Request:
     account: str = ""
     spacing_seconds: float = DEFAULT_SPACING
     wait_seconds: float = 30.0
+    # Gets every exchange of the call, for callers that keep what was sent and received
+    record: list[Exchange] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS or not 0 < self.deadline_seconds <= MAX_DEADLINE:
@@ -153,6 +156,7 @@ class Fetch:
         self._requests = 0
         self._redirects: list[str] = []
         self._seen = {url.url}
+        self._wire: list[bytes] = []
 
     def run(self) -> Answer:
         try:
@@ -286,9 +290,22 @@ class Fetch:
             left -= len(piece)
             if left < 0:
                 raise TooLarge("on the wire")
+            if self._request.record is not None:
+                self._wire.append(piece)
             yield piece
 
+    def _keep_exchange(self, opened: OpenResponse) -> None:
+        if self._request.record is None:
+            return
+        sent = self._request.wire_headers(self._url, is_first_origin=self._is_first_origin)
+        secret = _CREDENTIALS | {name.lower() for name in self._request.secrets}
+        harmless = tuple((name, value) for name, value in sent if name.lower() not in secret)
+        wire = b"".join(self._wire)
+        made = Exchange(self._url.url, self._request.method, harmless, opened.status, opened.headers.pairs(), wire)
+        self._request.record.append(made)
+
     def _answer(self, opened: OpenResponse, body: Body) -> Answer:
+        self._keep_exchange(opened)
         return Answer(
             url=self._url.url,
             status=opened.status,

@@ -55,8 +55,27 @@ class Headers(Mapping[str, str]):
         wanted = name.lower()
         return [value for field_name, value in self._fields if field_name == wanted]
 
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every field as it came, repeated ones each."""
+        return self._fields
+
     def __repr__(self) -> str:
         return f"<Headers: {', '.join(self)}>"  # values may be secret
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its response as they went over the wire; the body before its content encoding was removed.
+
+    Headers with credentials are not part of it.
+    """
+
+    url: str
+    method: str
+    request_headers: tuple[tuple[str, str], ...]
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import certifi
 import httpcore
 
 from watchbook.base.web.address import IPAddress, SafeUrl, is_trusted, may_connect, refuse
-from watchbook.base.web.body import Transfer, current_transfer
+from watchbook.base.web.body import Deadline, Transfer, current_transfer
 from watchbook.base.web.errors import BadAnswer, Refused, TimedOut, Unreachable, gettext_noop
 from watchbook.base.web.options import CA_FILE
 from watchbook.base.web.response import Headers
@@ -105,6 +105,18 @@ class CheckedBackend(httpcore.NetworkBackend):
             return [ipaddress.ip_address(address) for address in found]
         except (OSError, UnicodeError, ValueError) as error:
             raise Unreachable(f"name lookup: {type(error).__name__}") from None
+
+
+def open_checked(host: str, port: int, deadline: Deadline, resolver: Resolver = system_resolver) -> socket.socket:
+    """Return a connection to a host all of whose addresses may be connected to; for the proxy of a browser."""
+    transfer = Transfer(deadline, lambda: None)
+    trouble = ""
+    for address in CheckedBackend(resolver)._checked_addresses(host, port, transfer):
+        try:
+            return _connect(address, port, transfer)
+        except (OSError, TimedOut) as error:
+            trouble = type(error).__name__
+    raise Unreachable(trouble)
 
 
 def _look_up_in_thread(seconds: float, resolver: Resolver, host: str, port: int) -> list[str]:

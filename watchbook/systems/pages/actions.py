@@ -31,6 +31,7 @@ from watchbook.systems.pages.models import (
     CHANGED,
     Mode,
     Page,
+    PageShot,
     Result,
     RuleKind,
     Site,
@@ -42,8 +43,10 @@ from watchbook.systems.pages.parse import Selectors
 from watchbook.systems.pages.parse.noise import count_words
 from watchbook.systems.pages.parse.patterns import InvalidPattern, check_pattern, matches
 from watchbook.systems.pages.parse.rules import Condition, InvalidRule, parse_condition
+from watchbook.systems.pages.store.evidence import delete_of_pages
 from watchbook.systems.pages.store.lists import add_to_day, plan_mode, requests_left
 from watchbook.systems.pages.store.rules import count_today
+from watchbook.systems.pages.store.shots import delete_shots
 from watchbook.systems.pages.store.texts import newest
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
@@ -51,7 +54,10 @@ SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
 FREQUENCIES, FREQUENCY = (60, 360, 720, 1440, 10080), 1440
 MOST_RULES, PREVIEWED, PREVIEWED_URLS = 50, 500, 20_000
 SHOWN, PREVIEW_LENGTH = 10, 2_000
-CHANGEABLE = ("name", "mode", "daily_requests", "masks_noise", "notifies_changed", "notifies_removed")
+CHANGEABLE = (
+    "name", "mode", "daily_requests", "masks_noise", "keeps_evidence", "takes_screenshots", "notifies_changed",
+    "notifies_removed",
+)  # fmt: skip
 
 
 def add_site(user: User, list_name: str, values: Mapping[str, Any]) -> Site:
@@ -142,6 +148,9 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput("name", _("Enter a name."))
     if "mode" in found and found["mode"] not in Mode.values:
         raise InvalidInput("mode", _("Choose none, new or all."))
+    if found.get("takes_screenshots") and not options.CHROMIUM.value:
+        words = _("Screenshots need Chromium. An operator names it in SITES_CHROMIUM.")
+        raise InvalidInput("takes_screenshots", words, "no_chromium")
     if "daily_requests" in found and not 1 <= int(found["daily_requests"]) <= options.MOST_REQUESTS.value:
         words = _("Choose 1 to %(most)s requests per day.") % {"most": options.MOST_REQUESTS.value}
         raise InvalidInput("daily_requests", words)
@@ -319,6 +328,8 @@ def delete_page(page: Page) -> None:
 
     with transaction.atomic():
         erase(KIND, [str(page.pk)])
+        delete_of_pages([page.pk])
+        delete_shots(PageShot.objects.filter(page=page))
         page.delete()
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Status
 
@@ -14,17 +14,25 @@ from watchbook.base import clock
 from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.exports import export
-from watchbook.core.api.document import refuses
+from watchbook.core.api.document import refuses, sends_file
 from watchbook.core.api.errors import must_be_known
 from watchbook.core.api.lists import MirrorQuery, asks_for_changes, is_mirror, mirrored, show
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit import diff
 from watchbook.kit.lists import Changes
-from watchbook.systems.pages import actions, reports
+from watchbook.systems.pages import actions, evidence, reports
+from watchbook.systems.pages.file_schemas import (
+    EvidenceQuery,
+    ShotQuery,
+    WebEvidenceList,
+    WebEvidenceOut,
+    WebShotList,
+    WebShotOut,
+)
 from watchbook.systems.pages.filters import CHANGES, Change, Filters, completeness, events_of, sections, with_values
 from watchbook.systems.pages.health import site_health
-from watchbook.systems.pages.models import Page, PageVersion, Site, SiteQuerySet, SiteRule
+from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVersion, Site, SiteQuerySet, SiteRule
 from watchbook.systems.pages.parse.noise import Mask
 from watchbook.systems.pages.schemas import (
     SectionReports,
@@ -114,6 +122,8 @@ def change_site(request: HttpRequest, site_id: int, body: SitePatch) -> dict[str
             actions.set_lists(site, more_lists)
         if values.get("channel_ids") is not None:
             actions.set_channels(site, values["channel_ids"])
+        if values.get("more_lists") is not None:
+            actions.set_lists(site, values["more_lists"])
     if is_paused is not None:
         (actions.pause if is_paused else actions.resume)(site)
     return site_out(site)
@@ -261,6 +271,42 @@ def get_version(request: HttpRequest, page_id: int, number: int) -> dict[str, An
     """Return one version of a page with its main text."""
     version = get_object_or_404(PageVersion, page=_page(request, page_id), number=number)
     return WebPageText.of(version, text=text_of(version))
+
+
+@router.get("/{int:page_id}/evidence", response=WebEvidenceList)
+def list_evidence(request: HttpRequest, page_id: int, page: Query[PageQuery]) -> dict[str, Any]:
+    """List what was sent and received with the versions of a page, newest version first."""
+    return keyset(PageEvidence.objects.filter(page=_page(request, page_id)), page, by="-number", make=WebEvidenceOut.of)
+
+
+@router.get(
+    "/{int:page_id}/evidence/{int:number}",
+    openapi_extra=sends_file("application/octet-stream", "The requests and responses as WARC 1.1, or packed as WACZ."),
+)
+def get_evidence(request: HttpRequest, page_id: int, number: int, page: Query[EvidenceQuery]) -> HttpResponseBase:
+    """Download what was sent and received with one version. `form` is warc or wacz."""
+    must_be_known("form", page.form, evidence.FORMS)
+    response = evidence.send(_page(request, page_id), number, page.form)
+    response.headers["Content-Type"] = "application/octet-stream"
+    return response
+
+
+@router.get("/{int:page_id}/screenshots", response=WebShotList)
+def list_screenshots(request: HttpRequest, page_id: int, page: Query[PageQuery]) -> dict[str, Any]:
+    """List the screenshots of a page, newest version first."""
+    return keyset(PageShot.objects.filter(page=_page(request, page_id)), page, by="-number", make=WebShotOut.of)
+
+
+@router.get(
+    "/{int:page_id}/screenshots/{int:number}",
+    openapi_extra=sends_file("application/octet-stream", "The screenshot as PNG, or what differs from the one before."),
+)
+def get_screenshot(request: HttpRequest, page_id: int, number: int, page: Query[ShotQuery]) -> HttpResponseBase:
+    """Download the screenshot of one version. `show` is picture or difference."""
+    must_be_known("show", page.show, evidence.SHOWN)
+    response = evidence.send_shot(request, _page(request, page_id), number, page.show)
+    response.headers["Content-Type"] = "application/octet-stream"
+    return response
 
 
 @router.get("/{int:page_id}/diff/{int:old}/{int:new}", response=WebPageDiff)

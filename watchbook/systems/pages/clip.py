@@ -54,8 +54,8 @@ def clip(kind: str, object_id: str, user: User) -> Clip | None:
 
 def _clip_of(saved: WebClip) -> Clip:
     return Clip(
-        kind=CLIP_KIND, id=str(saved.pk), source=SOURCE, title=saved.title, html=unpack(saved.html, None),
-        text=unpack(saved.text, None), source_link=saved.url, source_at=saved.read_at, version=saved.version,
+        kind=CLIP_KIND, id=str(saved.pk), source=SOURCE, title=saved.title, html=unpack(bytes(saved.html), None),
+        text=unpack(bytes(saved.text), None), source_link=saved.url, source_at=saved.read_at, version=saved.version,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from watchbook.base.web import client
 from watchbook.base.web.address import check_url
 from watchbook.base.web.body import declared_charset
 from watchbook.base.web.errors import BadAnswer, TooManyRedirects, WebError
-from watchbook.base.web.response import REDIRECTS, Answer, Validators, error_for
+from watchbook.base.web.response import REDIRECTS, Answer, Exchange, Validators, error_for
 from watchbook.systems.pages import options
 from watchbook.systems.pages.parse import Article, PageRecord, Selectors
 from watchbook.systems.pages.parse.robots import Robots, parse_robots
@@ -104,9 +104,11 @@ def fetch_page(
     validators: Validators | None = None,
     spacing_seconds: float | None = None,
     selectors: Selectors = NO_SELECTORS,
+    record: list[Exchange] | None = None,
 ) -> Fetched:
-    """Read a page. 404 and 410 are answers; every other failure raises a WebError."""
-    answer, hops = _follow(check_url(url).url, validators=validators, spacing_seconds=spacing_seconds)
+    """Read a page. 404 and 410 are answers; every other failure raises a WebError. `record` gets every exchange."""
+    address = check_url(url).url
+    answer, hops = _follow(address, validators=validators, spacing_seconds=spacing_seconds, record=record)
     return _read(answer, hops, selectors)
 
 
@@ -128,6 +130,7 @@ def _follow(
     validators: Validators | None = None,
     spacing_seconds: float | None = None,
     wait_seconds: float = WAIT_SECONDS,
+    record: list[Exchange] | None = None,
 ) -> tuple[Answer, tuple[tuple[str, int], ...]]:
     """Return the answer behind all redirects, and each of these with its status."""
     hops: list[tuple[str, int]] = []
@@ -142,6 +145,7 @@ def _follow(
             raise_for_status=False,
             spacing_seconds=spacing_seconds,
             wait_seconds=wait_seconds,
+            record=record,
         )
         if answer.status not in REDIRECTS:
             return answer, tuple(hops)

@@ -17,7 +17,10 @@ from watchbook.systems.pages import options
 from watchbook.systems.pages.actions import FREQUENCIES, FREQUENCY
 from watchbook.systems.pages.models import Mode, RuleKind, Site
 
-VALUES = ("name", "mode", "daily_requests", "masks_noise", "notifies_changed", "notifies_removed")
+VALUES = (
+    "name", "mode", "daily_requests", "masks_noise", "keeps_evidence", "takes_screenshots", "notifies_changed",
+    "notifies_removed",
+)  # fmt: skip
 
 
 class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -35,6 +38,8 @@ class SiteForm(forms.Form):
     )
     daily_requests = forms.IntegerField(label=_("Requests per day"), min_value=1)
     masks_noise = forms.BooleanField(label=_("Ignore learned noise when comparing"), required=False, initial=True)
+    keeps_evidence = forms.BooleanField(label=_("Keep what was sent and received"), required=False)
+    takes_screenshots = forms.BooleanField(label=_("Take screenshots"), required=False)
     notifies_changed = forms.BooleanField(label=_("Notify about changed pages"), required=False, initial=True)
     notifies_removed = forms.BooleanField(label=_("Notify about moved and gone pages"), required=False, initial=True)
     more_lists = forms.MultipleChoiceField(
@@ -56,6 +61,8 @@ class SiteForm(forms.Form):
         lists: Sequence[UrlList] = (),
     ) -> None:
         super().__init__(data, initial=_initial(site) if site else {"daily_requests": options.DAILY_REQUESTS.value})
+        if not options.CHROMIUM.value:
+            del self.fields["takes_screenshots"]
         own = NotificationChannel.objects.of(user).order_by("name", "pk")
         self.fields["channels"].queryset = own  # type: ignore[attr-defined]
         if site is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from watchbook.base.env import Option, integer, switch
+from watchbook.base.env import Option, integer, switch, text
 
 DAILY_REQUESTS = Option(
     "PAGES_DAILY_REQUESTS", integer, default=1000, minimum=1, maximum=1_000_000,
@@ -39,4 +39,26 @@ KEEP_CLIPS_DAYS = Option(
     "PAGES_KEEP_CLIPS_DAYS", integer, default=90, minimum=1,
     group="retention", title=_("Readings of saved pages, days"),
     help="Days to keep the last reading of a web page that was saved to the library. The saved page stays.",
+)  # fmt: skip
+EVIDENCE_MEGABYTES = Option(
+    "PAGES_EVIDENCE_MEGABYTES", integer, default=500, minimum=1, maximum=1_000_000,
+    group="limits", title=_("Evidence per website, MB"),
+    help="Size of kept requests and responses per website, in megabytes. At the limit versions are kept without them.",
+)  # fmt: skip
+EVIDENCE_DAYS = Option(
+    "PAGES_EVIDENCE_DAYS", integer, default=365, minimum=1, group="retention", title=_("Evidence of pages, days"),
+    help="Days to keep the requests and responses of websites for which a user enabled this.",
+)  # fmt: skip
+CHROMIUM = Option(
+    "SITES_CHROMIUM", text, default="",
+    help="Path of a Chromium or Chrome that takes screenshots of pages. Empty: no screenshots.",
+)  # fmt: skip
+SCREENSHOT_MEGABYTES = Option(
+    "SITES_SCREENSHOT_MEGABYTES", integer, default=500, minimum=1, maximum=1_000_000,
+    group="limits", title=_("Screenshots per website, MB"),
+    help="Size of the screenshots per website, in megabytes. At the limit no more are taken.",
+)  # fmt: skip
+SCREENSHOT_DAYS = Option(
+    "SITES_SCREENSHOT_DAYS", integer, default=365, minimum=1, group="retention", title=_("Screenshots, days"),
+    help="Days to keep screenshots of pages.",
 )  # fmt: skip

@@ -24,6 +24,12 @@ class SiteIn(Schema):
     mode: str | None = Field(default=None, description="none, new (new and changed pages) or all (by rate of change).")
     daily_requests: int | None = Field(default=None, ge=1, le=1_000_000)
     masks_noise: bool | None = None
+    keeps_evidence: bool | None = Field(
+        default=None, description="Keep the requests and responses of every version. Off by default."
+    )
+    takes_screenshots: bool | None = Field(
+        default=None, description="Take a screenshot of every new version. Off by default; needs SITES_CHROMIUM."
+    )
     notifies_changed: bool | None = None
     notifies_removed: bool | None = None
     channel_ids: list[UUID] | None = Field(default=None, max_length=100)
@@ -38,6 +44,12 @@ class SitePatch(Schema):
     mode: str | None = Field(default=None, description="none, new (new and changed pages) or all (by rate of change).")
     daily_requests: int | None = Field(default=None, ge=1, le=1_000_000)
     masks_noise: bool | None = None
+    keeps_evidence: bool | None = Field(
+        default=None, description="Keep the requests and responses of every version. Off by default."
+    )
+    takes_screenshots: bool | None = Field(
+        default=None, description="Take a screenshot of every new version. Off by default; needs SITES_CHROMIUM."
+    )
     notifies_changed: bool | None = None
     notifies_removed: bool | None = None
     is_paused: bool | None = None
@@ -99,6 +111,8 @@ class WebSiteOut(Answer):
     requests_left: int = said("Requests that this day still allows.")
     is_paused: bool
     masks_noise: bool
+    keeps_evidence: bool = said("True if the requests and responses of every version are kept.")
+    takes_screenshots: bool = said("True if a screenshot of every new version is taken.")
     notifies_changed: bool
     notifies_removed: bool
     channel_ids: list[UUID]

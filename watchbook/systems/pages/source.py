@@ -43,6 +43,8 @@ FIGURES = {
     "delisted": _p("figure", "no longer listed"),
     "versions": _p("figure", "versions"),
     "clips": _p("figure", "clips"),
+    "evidence": _p("figure", "evidence files"),
+    "screenshots": _p("figure", "screenshots"),
     "sites": _p("figure", "websites"),
 }
 TOOLS = (
@@ -80,6 +82,14 @@ SOURCE = Source(
             run=f"{PACKAGE}.jobs.read:read_site",
             queue="crawler_queue",
             lease_seconds=300,
+            by_hand=False,
+        ),
+        Job(
+            name="pages.screenshot",
+            title="Take screenshots of pages",
+            run=f"{PACKAGE}.jobs.shots:take_screenshot",
+            queue="analysis_queue",
+            lease_seconds=180,
             by_hand=False,
         ),
         Job(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.pages.views import edit, history, reports, rules, sites
+from watchbook.systems.pages.views import edit, feeds, history, reports, rules, sites
 
 app_name = "pages"
 
@@ -21,6 +21,10 @@ urlpatterns = [
     path("sites/<int:site_id>/noise/", sites.noise, name="noise"),
     path("sites/<int:site_id>/rules/", rules.rules, name="rules"),
     path("sites/<int:site_id>/rules/<int:rule_id>/delete/", rules.delete, name="delete_rule"),
+    path("sites/<int:site_id>/feed/", feeds.site_feed, name="site_feed"),
+    path("<int:page_id>/feed/", feeds.page_feed, name="page_feed"),
+    path("feeds/<int:pk>/revoke/", feeds.revoke_feed, name="revoke_feed"),
+    path("feeds/<str:token>/<str:kind>/<int:number>.atom", feeds.feed, name="feed"),
     path("sites/<int:site_id>/edit/", edit.edit, name="edit"),
     path("sites/<int:site_id>/delete/", edit.delete, name="delete"),
     *(
@@ -28,6 +32,8 @@ urlpatterns = [
         for name in ("check", "pause", "resume")
     ),
     path("<int:page_id>/", history.page, name="page"),
+    path("<int:page_id>/evidence/<int:number>.<str:form>", history.evidence, name="evidence"),
+    path("<int:page_id>/screenshots/<int:number>-<str:show>.png", history.screenshot, name="screenshot"),
     path("<int:page_id>/timeline/", reports.timeline, name="timeline"),
     path("<int:page_id>/check/", edit.page_step, {"name": "check_page"}, name="check_page"),
     path("<int:page_id>/forget-noise/", edit.page_step, {"name": "forget_noise"}, name="forget_noise"),

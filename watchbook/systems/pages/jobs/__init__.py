@@ -12,10 +12,21 @@ from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.pages import options
-from watchbook.systems.pages.models import WHOLE_EVERY, Page, PageEvent, PageVersion, Site, WebClip
+from watchbook.systems.pages.models import (
+    WHOLE_EVERY,
+    Page,
+    PageEvent,
+    PageEvidence,
+    PageShot,
+    PageVersion,
+    Site,
+    WebClip,
+)
 from watchbook.systems.pages.store.clips import delete_clips
+from watchbook.systems.pages.store.evidence import FATE, delete_evidence, delete_of_pages
 from watchbook.systems.pages.store.lists import batched, lists_of, url_rules
 from watchbook.systems.pages.store.pages import KIND
+from watchbook.systems.pages.store.shots import delete_shots
 
 READ_JOB = "pages.read"
 # A website without a due page looks into its list this often; that costs no request.
@@ -72,6 +83,8 @@ def plan_next(site: Site, ctx: JobContext) -> None:
 def delete_old(ctx: JobContext) -> Outcome:
     """Delete versions and readings older than the retention options, and websites that were deleted."""
     removed = {"versions": _delete_versions(ctx), "clips": _delete_clips(ctx), "sites": 0}
+    removed["evidence"] = _delete_evidence(ctx)
+    removed["screenshots"] = _delete_shots(ctx)
     for site in Site.objects.exclude(deleted_at=None):
         _delete_pages(ctx, site)
         with ctx.writing():
@@ -89,7 +102,27 @@ def _delete_versions(ctx: JobContext) -> int:
         if newest is None or newest - number < WHOLE_EVERY:
             continue
         with ctx.writing():
+            delete_evidence(PageEvidence.objects.filter(page=page_id, number__gt=FATE, number__lt=number))
+            delete_shots(PageShot.objects.filter(page=page_id, number__lt=number))
             removed += PageVersion.objects.filter(page=page_id, number__lt=number).delete()[0]
+    return removed
+
+
+def _delete_evidence(ctx: JobContext) -> int:
+    before, removed = ctx.now - timedelta(days=options.EVIDENCE_DAYS.value), 0
+    old = PageEvidence.objects.filter(kept_at__lt=before)
+    while ids := list(old.values_list("pk", flat=True)[:BATCH]):
+        with ctx.writing():
+            removed += delete_evidence(PageEvidence.objects.filter(pk__in=ids))
+    return removed
+
+
+def _delete_shots(ctx: JobContext) -> int:
+    before, removed = ctx.now - timedelta(days=options.SCREENSHOT_DAYS.value), 0
+    old = PageShot.objects.filter(taken_at__lt=before)
+    while ids := list(old.values_list("pk", flat=True)[:BATCH]):
+        with ctx.writing():
+            removed += delete_shots(PageShot.objects.filter(pk__in=ids))
     return removed
 
 
@@ -107,6 +140,8 @@ def _delete_pages(ctx: JobContext, site: Site) -> None:
     for batch in batched(pks, BATCH):
         with ctx.writing():
             erase(KIND, [str(pk) for pk in batch])
+            delete_of_pages(batch)
+            delete_shots(PageShot.objects.filter(page__in=batch))
             PageEvent.objects.filter(page__in=batch).delete()
             PageVersion.objects.filter(page__in=batch).delete()
             Page.objects.filter(pk__in=batch).delete()

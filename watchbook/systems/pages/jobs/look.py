@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
-from watchbook.base.web.response import Validators
+from watchbook.base.web.response import Exchange, Validators
 from watchbook.base.work import counted
 from watchbook.systems.pages.fetch import Fetched, fetch_page
 from watchbook.systems.pages.models import Fate, Page, PageVersion, Site
 from watchbook.systems.pages.parse import PageRecord, Selectors
 from watchbook.systems.pages.parse.noise import Mask, learn, similarity
+from watchbook.systems.pages.store.evidence import FATE, keep, store_evidence
 from watchbook.systems.pages.store.pages import masking, store_fate, store_same, store_version
 from watchbook.systems.pages.store.rules import apply_rules, selectors_of
+from watchbook.systems.pages.store.shots import want_shot
 from watchbook.systems.pages.store.texts import newest, text_of
 
 SAME_TEXT = 0.9
@@ -52,10 +54,15 @@ def look_at(site: Site, page: Page, spacing: float | None, *, may_confirm: bool)
             is_redirect=bool(found.hops), requests=count.requests, selectors=selectors,
         )  # fmt: skip
         apply_rules(site, page, made, record, (version, text))
+        store_evidence(site, page, made.number, kept, now=now)
+        want_shot(site, page, made)
         return made
 
+    exchanges: list[Exchange] | None = [] if site.keeps_evidence else None
     with counted() as count:
-        found = fetch_page(page.url, validators=validators, spacing_seconds=spacing, selectors=selectors)
+        found = fetch_page(
+            page.url, validators=validators, spacing_seconds=spacing, selectors=selectors, record=exchanges
+        )
         mask = Mask.of(page.mask)
         if found.is_not_modified and version is not None:
             return same()
@@ -63,12 +70,14 @@ def look_at(site: Site, page: Page, spacing: float | None, *, may_confirm: bool)
         if version is not None and is_same(site, mask, version.fields, text, record):
             return same()
         if may_confirm:
-            second = _with_answer(page, fetch_page(page.url, spacing_seconds=spacing, selectors=selectors))
+            again = fetch_page(page.url, spacing_seconds=spacing, selectors=selectors, record=exchanges)
+            second = _with_answer(page, again)
             if second.fields.get("status") != record.fields.get("status"):
                 return Look(UNCLEAR, lambda now: _store_unclear(site, page, now, count.requests))
             mask = learn(record.text, second.text, (record.fields, second.fields), mask)
             if version is not None and is_same(site, mask, version.fields, text, record):
                 return same(mask)
+    kept = keep(site, exchanges)
     return Look(CHANGED, store)
 
 
@@ -106,23 +115,37 @@ def _with_answer(page: Page, found: Fetched) -> PageRecord:
 
 def ask_left(site: Site, page: Page, spacing: float | None) -> Look:
     """Ask a URL that left its list, and say what became of it; what is unclear is asked again later."""
+    exchanges: list[Exchange] | None = [] if site.keeps_evidence else None
     with counted() as count:
-        found = fetch_page(page.url, spacing_seconds=spacing)
+        found = fetch_page(page.url, spacing_seconds=spacing, record=exchanges)
     if found.is_permanent and not found.is_missing and _is_of_site(site, found.final_url):
-        return _fate(site, page, Fate.MOVED, found, count.requests, moved_to=found.final_url)
+        return _fate(site, page, Fate.MOVED, found, count.requests, exchanges, moved_to=found.final_url)
     if found.hops and not found.is_missing:
         return Look(UNCLEAR, lambda now: _ask_again(site, page, now, count.requests))
     if target := _same_page(site, page, found):
-        return _fate(site, page, Fate.MOVED, found, count.requests, moved_to=target)
-    return _fate(site, page, Fate.GONE if found.is_missing else Fate.DELISTED, found, count.requests)
+        return _fate(site, page, Fate.MOVED, found, count.requests, exchanges, moved_to=target)
+    fate = Fate.GONE if found.is_missing else Fate.DELISTED
+    return _fate(site, page, fate, found, count.requests, exchanges)
 
 
-def _fate(site: Site, page: Page, fate: str, found: Fetched, requests: int, moved_to: str = "") -> Look:
+def _fate(
+    site: Site,
+    page: Page,
+    fate: str,
+    found: Fetched,
+    requests: int,
+    exchanges: list[Exchange] | None,
+    *,
+    moved_to: str = "",
+) -> Look:
     status = found.hops[0][1] if found.hops else found.status
-    return Look(
-        fate,
-        lambda now: store_fate(site, page, fate, now=now, status=status, moved_to=moved_to, requests=requests),
-    )
+    kept = keep(site, exchanges)
+
+    def store(now: datetime) -> None:
+        store_fate(site, page, fate, now=now, status=status, moved_to=moved_to, requests=requests)
+        store_evidence(site, page, FATE, kept, now=now)
+
+    return Look(fate, store)
 
 
 def _ask_again(site: Site, page: Page, now: datetime, requests: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from standins.sitemap_site import SitemapSite
+from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.systems.pages import actions
 from watchbook.systems.pages.tests.conftest import Desk, trust
@@ -16,6 +17,8 @@ def furnish(owner: User) -> dict[str, list[str]]:
         trust(patch, site.netloc)
         desk = Desk(owner, site)
         page = desk.watch("/piers/4", title="Pier 4", paragraphs=["The lift is out of service."], price="3.90")
+        with clock.set_to(desk.now):
+            actions.change_site(page.site, {"keeps_evidence": True})
         desk.read()
         site.write("/piers/4", paragraphs=["The lift works again."], price="4.20")
         desk.read()

@@ -17,7 +17,7 @@ from watchbook.base.testing import servers
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.systems.pages.jobs import run_for
-from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site
+from watchbook.systems.pages.models import Page, PageEvent, PageEvidence, PageVersion, Site
 from watchbook.systems.pages.tests.conftest import Desk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.crash]
@@ -50,6 +50,7 @@ def kill(plan: str, desk: Desk) -> None:
 def check_versions(desk: Desk, places: tuple[str, ...]) -> None:
     text = "This is a page of the harbour."
     pages = [desk.watch(f"/p/{n}", title=f"Page {n}", paragraphs=[text]) for n in range(3)]
+    Site.objects.update(keeps_evidence=True)
     desk.read()
     JobRun.objects.all().delete()
     for number, place in enumerate(places, start=2):
@@ -61,6 +62,8 @@ def check_versions(desk: Desk, places: tuple[str, ...]) -> None:
         for page in pages:
             versions = list(PageVersion.objects.filter(page=page).order_by("number").values_list("number", flat=True))
             assert versions == list(range(1, number + 1)), place
+            kept = PageEvidence.objects.filter(page=page).order_by("number").values_list("number", flat=True)
+            assert list(kept) == versions, place
             assert f"edition {number}" in desk.texts(page)[-1], place
     assert PageEvent.objects.count() == 3 * len(places)
 

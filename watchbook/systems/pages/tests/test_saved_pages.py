@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from standins.messages import Answer
 from watchbook.base import clock
 from watchbook.base.testing.people import client_of
 from watchbook.core.jobs import runner
@@ -16,7 +17,7 @@ from watchbook.systems.pages import options, ownership
 from watchbook.systems.pages.models import WebClip
 from watchbook.systems.pages.parse.article import read_article
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 API = "/api/v1/library"
 
 
@@ -49,7 +50,7 @@ def library(alice):
 @pytest.fixture
 def article(site):
     site.texts.has_noise = False
-    site.texts.files["/pics/pier.png"] = (picture(), "image/png")
+    site.texts.files["/pics/pier.png"] = Answer(200, picture(), content_type="image/png")
     site.write(
         "/piers/4", title="Pier 4", paragraphs=["The lift is out of service."], pictures=("/pics/pier.png", "/gone.png")
     )
@@ -131,7 +132,7 @@ def test_picture_of_a_private_address_is_not_asked_for(library, site):
 
 
 def test_file_is_not_a_page(library, site):
-    site.texts.files["/a.pdf"] = (b"%PDF-1.4", "application/pdf")
+    site.texts.files["/a.pdf"] = Answer(200, b"%PDF-1.4", content_type="application/pdf")
     assert library.save(site.address("/a.pdf")).json()["error"]["code"] == "not_a_page"
 
 

@@ -6,17 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
 from watchbook.kit import diff, formatting
 from watchbook.kit.diff import Segment
-from watchbook.systems.pages.models import Page, PageVersion
+from watchbook.systems.pages.evidence import send, send_shot
+from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVersion
 from watchbook.systems.pages.parse import FIELDS
 from watchbook.systems.pages.parse.noise import Mask, Masking, count_words
+from watchbook.systems.pages.store.evidence import FATE
 from watchbook.systems.pages.store.pages import masking
+from watchbook.systems.pages.store.shots import shot_before
 from watchbook.systems.pages.store.texts import text_of
 from watchbook.systems.pages.views import field_names, field_title, header_context, own_page, page_badge
 
@@ -72,7 +75,32 @@ def page(request: HttpRequest, page_id: int) -> HttpResponse:
         old = _chosen(versions, request.GET.get("from", ""), before)
         context |= _compared(found, old, new, shows_noise=context["shows_noise"])
         context |= {"previous": before, "following": _following(versions, new)}
+        context |= _shots(found, old, new)
+        context |= {"evidence": PageEvidence.objects.filter(page=found, number=new.number).first()}
+    context["fate_evidence"] = PageEvidence.objects.filter(page=found, number=FATE).first()
     return render(request, "pages/page.html", context)
+
+
+@require_safe
+def evidence(request: HttpRequest, page_id: int, number: int, form: str) -> HttpResponseBase:
+    """Download what was sent and received with one version."""
+    return send(own_page(request, page_id), number, form)
+
+
+@require_safe
+def screenshot(request: HttpRequest, page_id: int, number: int, show: str) -> HttpResponseBase:
+    """Show the screenshot of one version, or what differs from the one before."""
+    return send_shot(request, own_page(request, page_id), number, show)
+
+
+def _shots(page: Page, old: PageVersion | None, new: PageVersion) -> dict[str, Any]:
+    """Screenshots of both versions; the difference only if it is that of these two."""
+    numbers = [version.number for version in (old, new) if version]
+    shots = {shot.number: shot for shot in PageShot.objects.filter(page=page, number__in=numbers)}
+    now = shots.get(new.number)
+    then = shots.get(old.number) if old else None
+    is_pair = now is not None and then is not None and shot_before(page, now.number) == then
+    return {"shot": now, "old_shot": then, "has_difference": is_pair and bool(now and now.difference)}
 
 
 def _chosen(versions: Sequence[PageVersion], number: str, default: PageVersion | None) -> PageVersion | None:
