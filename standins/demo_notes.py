@@ -1,4 +1,4 @@
-"""The notes' part of the demo: a made-up cookie, words that are searched, and a note that is gone when it is opened."""
+"""The notes' part of the demo: a made-up cookie, words that are searched, a creator who is followed, and a note that is gone when it is opened."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from standins.demo_server import DemoServer, becomes
 from standins.note_platform import NotePlatform
+from standins.note_platform.ledger import author_id
 
 FIRST, THEN = "Lantern", "river"
+CREATOR = 3
 SESSION = "made-up-session-of-the-demo"
 
 
@@ -37,6 +39,7 @@ class Notes:
         words = ("notes", "cookies", "add", "demo_account", "--daily-limit", "50000", "--json")
         server.command(*words, given=self.cookie)
         server.command("notes", "keywords", "add", FIRST, "--json")
+        server.command("notes", "creators", "add", author_id(CREATOR), "--label", "Reader of lanterns", "--json")
 
     def move_on(self) -> None:
         """People write about something else."""
@@ -45,7 +48,7 @@ class Notes:
 
     def go_on(self, server: DemoServer) -> None:
         self.platform.live(1)
-        for job in ("notes.search", "notes.collect"):
+        for job in ("notes.search", "notes.creators", "notes.collect"):
             server.ask("POST", f"/jobs/{job}/run")
 
     def one_round(self, server: DemoServer) -> tuple[tuple[Any, ...], bool]:

@@ -38,6 +38,8 @@ class NoteEntry:
     pictures: int = 1
     ends: int = 0
     is_live: bool = False
+    # Stands above newer notes on the page of its author.
+    is_pinned: bool = False
 
     def file(self, name: str) -> str:
         """The address of one of its files, signed and with its end where it has one."""
@@ -63,6 +65,10 @@ class Account:
     requests: int = 0
 
 
+def author_id(number: int) -> str:
+    return f"5f{number:022x}"
+
+
 class Ledger:
     """Thread-safe: many connections ask at once."""
 
@@ -71,14 +77,16 @@ class Ledger:
         self.notes: dict[str, NoteEntry] = {}
         self.accounts: dict[str, Account] = {}
         self.reads: list[dict[str, Any]] = []
+        # How the page of a creator answers, by the creator's ID.
+        self.creators: dict[str, str] = {}
 
     def add(self, title: str, text: str = "", **more: Any) -> NoteEntry:
         with self.lock:
             number = len(self.notes) + 1
             note_id = more.pop("note_id", "") or f"{FIRST_SECOND + number * 60:08x}{0:08x}{number:08x}"
-            author = number % 7
+            author = more.pop("author", number % 7)
             note = NoteEntry(
-                note_id, title, text or f"{title}: a made-up note.", f"5f{author:022x}", f"Reader {author}", **more
+                note_id, title, text or f"{title}: a made-up note.", author_id(author), f"Reader {author}", **more
             )
             note.renew_token()
             self.notes[note_id] = note
@@ -89,6 +97,12 @@ class Ledger:
             found = [note for note in self.notes.values() if keyword in note.title or keyword in note.text]
         found = [note for note in found if kind in ("", note.kind) and note.published_ms >= since * 1000]
         return sorted(found, key=lambda note: -note.published_ms) if is_newest else found
+
+    def listed(self, user_id: str) -> list[NoteEntry]:
+        """The notes on the page of a creator: pinned ones first, then newest first. What is gone is not listed."""
+        with self.lock:
+            own = [note for note in self.notes.values() if note.author_id == user_id and note.mood != "gone"]
+        return sorted(own, key=lambda note: (not note.is_pinned, -note.published_ms))
 
     def account(self, session: str) -> Account | None:
         with self.lock:

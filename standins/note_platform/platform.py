@@ -12,7 +12,9 @@ from standins.note_platform.ledger import ACCOUNT_MOODS, NOTE_MOODS, Account, Le
 from standins.server import Answer, Request, Site
 
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
+POSTED = "/api/sns/web/v1/user_posted"
 REMOTE_SEARCH, REMOTE_DETAIL = "/remote/search", "/remote/detail"
+REMOTE_CREATOR, REMOTE_CAPABILITIES = "/remote/creator", "/remote/capabilities"
 EXPLORE, ITEM, MEDIA = "/explore/", "/discovery/item/", "/media/"
 
 # How the web and a crawler service name types and times.
@@ -47,6 +49,11 @@ class NotePlatform(Site):
         self.needs_token = True
         # Off: it ignores type, time and order, as a service of the first contract does.
         self.knows_narrowing = True
+        # Off: a crawler service of the first contract, which does not know the question either.
+        self.knows_creators = True
+        self.listing_size = 30
+        # Off: a listing without the mark of pinned notes.
+        self.marks_pinned = True
         self.now: Callable[[], float] = time.time
         self.sets_cookies: dict[str, str] = {}
         self._life = random.Random(7)
@@ -90,7 +97,10 @@ class NotePlatform(Site):
             REMOTE_SEARCH: self._search,
             FEED: self._feed,
             REMOTE_DETAIL: self._feed,
+            POSTED: self._posted,
         }
+        if self.knows_creators:
+            doors |= {REMOTE_CREATOR: self._posted, REMOTE_CAPABILITIES: self._capabilities}
         if request.method == "POST" and request.path in doors:
             return self._with_cookies(doors[request.path](request))
         if request.method == "GET" and request.path.startswith((EXPLORE, ITEM)):
@@ -106,6 +116,7 @@ class NotePlatform(Site):
             "add_account": self.add_account,
             "mood": self.mood,
             "account_mood": self.account_mood,
+            "creator_mood": self.creator_mood,
             "live": self.live,
         }
 
@@ -143,6 +154,35 @@ class NotePlatform(Site):
         target = f"{self.url}{ITEM}{note.note_id}?xsec_token={note.token}&xsec_source=app_share"
         self.route(f"/a/{note.note_id[-6:]}", lambda _request: Answer.redirect(target, 302))
         return self.address(f"/a/{note.note_id[-6:]}")
+
+    def _capabilities(self, _request: Request) -> Answer:
+        return Answer.json(shapes.good({"capabilities": ["search", "detail", "creator"]}))
+
+    def _posted(self, request: Request) -> Answer:
+        """The notes of a creator, a page at a time; the cursor is the last note of the page before."""
+        refusal = self._refuses_account(request)
+        if refusal is not None:
+            return refusal
+        wish = request.json()
+        user_id, cursor = str(wish["user_id"]), str(wish.get("cursor") or "")
+        mood = self.ledger.creators.get(user_id, "fine")
+        self._wrote(request, "creator", user_id, mood, cursor=cursor)
+        if (answer := _refusal(mood)) is not None:
+            return answer
+        notes = self.ledger.listed(user_id)
+        start = next((place + 1 for place, note in enumerate(notes) if note.note_id == cursor), 0)
+        shown = notes[start : start + self.listing_size]
+        for note in shown:
+            note.renew_token()
+        page = {
+            "notes": [shapes.listed_note(note, is_marked=self.marks_pinned) for note in shown],
+            "cursor": shown[-1].note_id if shown else "",
+            "has_more": start + self.listing_size < len(notes),
+        }
+        return Answer.json(shapes.good(page))
+
+    def creator_mood(self, user_id: str, mood: str) -> None:
+        self.ledger.creators[user_id] = mood
 
     def _feed(self, request: Request) -> Answer:
         wish = request.json()

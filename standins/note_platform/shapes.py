@@ -33,6 +33,14 @@ def search_item(note: NoteEntry) -> dict[str, Any]:
     return {"id": note.note_id, "model_type": "note", "xsec_token": note.token, "note_card": card}
 
 
+def listed_note(note: NoteEntry, *, is_marked: bool = True) -> dict[str, Any]:
+    """A note on the page of its creator: its fields stand beside its ID, without a card."""
+    card: dict[str, Any] = search_item(note)["note_card"]
+    marked = {"sticky": note.is_pinned} if is_marked else {}
+    numbers = {**card["interact_info"], **marked}
+    return {**card, "note_id": note.note_id, "xsec_token": note.token, "interact_info": numbers}
+
+
 def suggestion(keyword: str) -> dict[str, Any]:
     """Not a note: the platform mixes such items into its hits."""
     return {"id": f"suggest#{keyword}", "model_type": "rec_query", "rec_query": {"title": "also searched"}}

@@ -25,7 +25,7 @@ from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.models import State as DeliveryState
 from watchbook.kit.lists import Shown
 from watchbook.systems.nga.models import Forum, Thread
-from watchbook.systems.notes.models import Candidate, CandidateStatus, Keyword, Note
+from watchbook.systems.notes.models import Candidate, CandidateStatus, Creator, Keyword, Note
 from watchbook.systems.pages.models import Page, PageEvent, Site
 from watchbook.systems.reddit.models import CommunityCache, Crawl, PostRaw
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapSnapshot, Status
@@ -60,6 +60,7 @@ CASES = [
     Case("/reddit/crawls/", "/api/v1/reddit/crawls", "id"),
     Case("/notes/", "/api/v1/notes/candidates", "note_id", lambda row: row.note_id),
     Case("/notes/keywords/", "/api/v1/notes/keywords", "id"),
+    Case("/notes/creators/", "/api/v1/notes/creators", "id"),
     Case("/notes/notes/", "/api/v1/notes/sources", "note_id", lambda row: row.note_id),
 ]
 
@@ -207,6 +208,13 @@ def make_notes() -> None:
         Candidate(
             note_id=f"c{n}", title=title(n), status=CandidateStatus.values[n % 4], source_keyword=words[n % 2],
             created_at=at(n), queued_at=at(n + 1),
+        )
+        for n in range(ROWS)
+    )  # fmt: skip
+    Creator.objects.bulk_create(
+        Creator(
+            author_hash=f"h{n}", platform_id="x", label=title(n), is_active=n % 3 > 0, possible_gap=n % 4 == 0,
+            last_error="x: y" if n % 5 == 0 else "", created_at=at(n),
         )
         for n in range(ROWS)
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The lists of candidates, notes and keywords: filters and columns that pages, exports and API share."""
+"""The lists of candidates, notes, keywords and creators: filters and columns that pages, exports and API share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from watchbook.kit import badges
-from watchbook.kit.lists import Changes, Choice, Column, Days, List, Order, Search, Text
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, Text
 from watchbook.kit.lists.filters import Options
 from watchbook.systems.notes.models import (
     CandidateStatus,
+    Creator,
     Keyword,
     Note,
     NoteType,
@@ -29,6 +30,10 @@ KEYWORDS_OFFERED = 200
 def keywords() -> Options:
     found = Keyword.objects.order_by("pk").values_list("keyword", flat=True)[:KEYWORDS_OFFERED]
     return [(word, word) for word in found]
+
+
+def creators() -> Options:
+    return [(str(row.pk), row.title) for row in Creator.objects.order_by("pk")[:KEYWORDS_OFFERED]]
 
 
 def _states() -> Options:
@@ -51,6 +56,7 @@ CANDIDATES = List(
         Search("q", _("Title or full ID"), where=_title_or_id),
         Choice("status", _("State"), "status", choices=_states),
         KEYWORD,
+        Choice("creator", _("Creator"), "creator_id", choices=creators, counted=False),
         Days("days", pgettext_lazy("candidate", "Found"), "created_at"),
     ),
     orders=(Order("newest", _("Newest first"), "created_at"),),
@@ -125,6 +131,26 @@ KEYWORDS = List(
             (
                 "id", "keyword", "platform", "is_active", "sort", "note_type", "time_range", "every_minutes",
                 "last_search_at", "next_search_at", "found_count", "last_error", "created_at",
+            ),
+        )
+    ),
+)  # fmt: skip
+
+CREATORS = List(
+    "creators",
+    filters=(
+        Search("q", _("Search creators"), columns=("label", "name")),
+        STATE,
+        Flag("gap", _("Possible gap"), where=lambda _on: Q(possible_gap=True)),
+    ),
+    orders=(Order("newest", _("Newest first"), "created_at"),),
+    columns=tuple(
+        map(
+            Column,
+            (
+                "id", "title", "label", "name", "author_hash", "platform", "is_active", "every_minutes",
+                "last_check_at", "last_success_at", "next_check_at", "found_count", "possible_gap", "gap_count",
+                "gap_at", "last_error", "created_at",
             ),
         )
     ),

@@ -72,6 +72,36 @@ class KeywordForm(SearchForm):
     )
 
 
+class CreatorSettings(EveryForm):
+    """How a creator is named and how often checked."""
+
+    label = forms.CharField(
+        label=_("Name"),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text=_("Empty: the masked name on the platform."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["every_hours"].label = _("Hours between checks")
+
+    field_order = ("creator", "label", "every_hours")
+
+    def values(self) -> dict[str, Any]:
+        return {"label": self.cleaned_data["label"], "every_minutes": self.every_minutes}
+
+
+class CreatorForm(CreatorSettings):
+    creator = forms.CharField(
+        label=_("Profile address or ID"),
+        max_length=5000,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text=_("The ID is stored encrypted."),
+    )
+
+
 class CandidatesForm(forms.Form):
     """Whatever people have copied: share texts, links, IDs."""
 

@@ -23,14 +23,16 @@ from watchbook.systems.notes.models import (
     Cookie,
     CookieLease,
     CookieStatus,
+    Creator,
     Execution,
     Keyword,
     under_limit,
 )
-from watchbook.systems.notes.rules import OUTAGE, NotesError
+from watchbook.systems.notes.rules import CREATORS_WORKFLOW, OUTAGE, NotesError
 from watchbook.systems.notes.store.pool import NONE_LEFT, NONE_THERE, today
 
 URL, COOKIES_URL, KEYWORDS_URL = "/notes/", "/notes/cookies/", "/notes/keywords/"
+CREATORS_URL = "/notes/creators/"
 LATE_MINUTES = 60
 
 FAILED = gettext_noop("The last request to the platform failed.")
@@ -40,6 +42,8 @@ WAIT = gettext_noop("Watchbook tries again after the pause. Candidates stay pend
 WAIT_OR_CLOSE = gettext_noop("Watchbook tries again after the pause. To try earlier, close the circuit breaker.")
 RETRY = gettext_noop("Watchbook tries again in the next run.")
 ADD_COOKIE = gettext_noop("Add a cookie, or replace or reset one in the cookie pool.")
+GAP = gettext_noop("Possible gap: the last check did not reach a known note, so notes may be missing.")
+READ_WHOLE = gettext_noop("Select Read all notes on the page of the creator.")
 SET_OPTION = gettext_noop("Change the setting, then restart Watchbook.")
 
 
@@ -70,6 +74,10 @@ def items(user: User | None = None) -> list[HealthItem]:
     return [
         HealthItem(_("Note platform"), _("Adapter"), platform),
         *(HealthItem(each.keyword, _("Keyword"), _keyword_health(each, platform)) for each in keywords),
+        *(
+            HealthItem(each.title, _("Creator"), _creator_health(each, platform))
+            for each in Creator.objects.order_by("pk")
+        ),
     ]
 
 
@@ -88,6 +96,25 @@ def _keyword_health(keyword: Keyword, platform: Health) -> Health:
         failed: dict[str, Any] = {"last_failure_at": keyword.last_search_at, "last_failure": cause, "reason": cause}
         return Health(core.FAILING, **known, **failed, remedy=_(RETRY))
     return Health(core.HEALTHY if searched_at else core.NEVER, last_success_at=searched_at, **known)
+
+
+def _creator_health(creator: Creator, platform: Health) -> Health:
+    url = f"{CREATORS_URL}{creator.pk}/"
+    done_at = creator.last_success_at
+    if not creator.is_active or platform.state == core.PAUSED:
+        return Health(core.PAUSED if done_at else core.NEVER, last_success_at=done_at, url=url)
+    if platform.needs_attention:
+        next_try_at = platform.next_try_at or creator.next_check_at
+        return replace(platform, last_success_at=done_at, next_try_at=next_try_at)
+    known: dict[str, Any] = {"last_success_at": done_at, "next_try_at": creator.next_check_at, "url": url}
+    if creator.last_error:
+        code, _colon, sentence = creator.last_error.partition(": ")
+        cause = _(sentence or code)
+        failed: dict[str, Any] = {"last_failure_at": creator.last_check_at, "last_failure": cause, "reason": cause}
+        return Health(core.FAILING, **known, **failed, remedy=_(RETRY))
+    if creator.possible_gap:
+        return Health(core.INCOMPLETE, **known, reason=_(GAP), remedy=_(READ_WHOLE))
+    return Health(core.HEALTHY if done_at else core.NEVER, **known)
 
 
 def _setting_problem(known: dict[str, Any]) -> Health | None:
@@ -154,7 +181,8 @@ def _late(known: dict[str, Any], now: datetime) -> Health | None:
     """Candidates are pending for an hour and no run has started since."""
     before = now - timedelta(minutes=LATE_MINUTES)
     waiting = Candidate.objects.filter(status=CandidateStatus.PENDING, queued_at__lt=before)
-    if not waiting.exists() or Execution.objects.filter(started_at__gte=before).exists():
+    runs = Execution.objects.exclude(workflow_name=CREATORS_WORKFLOW).filter(started_at__gte=before)
+    if not waiting.exists() or runs.exists():
         return None
     remedy = _(CHECK_JOBS)
     next_try = None if not options.RUNNER.value else now

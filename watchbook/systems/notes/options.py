@@ -96,6 +96,14 @@ SEARCH_EVERY = Option(
 SEARCH_PAGES = Option(
     "NOTES_SEARCH_PAGES", integer, default=1, minimum=1, maximum=20, help="Result pages read per search."
 )  # fmt: skip
+CREATOR_EVERY = Option(
+    "NOTES_CREATOR_EVERY_MINUTES", integer, default=360, minimum=5, group="notes",
+    title=_("Minutes between checks of a creator"), help="Interval between two checks of a followed creator.",
+)  # fmt: skip
+CREATOR_PAGES = Option(
+    "NOTES_CREATOR_PAGES", integer, default=5, minimum=1, maximum=50,
+    help="Pages of a creator's notes read per check at most. A check ends at the last known note.",
+)  # fmt: skip
 BREAKER_MINUTES = Option(
     "NOTES_BREAKER_MINUTES", integer, default=30, minimum=1, maximum=1440,
     help="How long requests stop after the platform blocked this IP address or rejected the signature.",

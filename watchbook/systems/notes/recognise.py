@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -14,37 +12,38 @@ from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import Added, AddError, Choice, Found, Item, Link, Offer, Pick, Refusal
 from watchbook.systems.notes import actions, fetch
 from watchbook.systems.notes.access import may_work
+from watchbook.systems.notes.actions.creators import add_creator
+from watchbook.systems.notes.encryption import author_hash
 from watchbook.systems.notes.fetch.short_links import follow_short_link
 from watchbook.systems.notes.jobs import crawl
-from watchbook.systems.notes.models import Candidate, Keyword, Note
-from watchbook.systems.notes.parse.pasted import DOMAINS, SHORT_DOMAINS
+from watchbook.systems.notes.models import Candidate, Creator, Keyword, Note
+from watchbook.systems.notes.parse.pasted import DOMAINS, SHORT_DOMAINS, creator_of
 from watchbook.systems.notes.parse.records import InvalidNoteAddress, NoteAddress, bare_url, parse_note_url
 from watchbook.systems.notes.rules import NotesError
 from watchbook.systems.notes.validation import LONGEST_KEYWORD
 
-NOTE, SHORT, KEYWORD = "note", "short_link", "keyword"
+NOTE, SHORT, KEYWORD, CREATOR = "note", "short_link", "keyword", "creator"
 # A note has no frequency; a keyword is searched by its own schedule.
 KEYWORD_RANK = 5
-_PROFILE = re.compile(r"\A/user/profile/[0-9A-Za-z_-]+/?\Z")
 
 
 def read(pasted: Pasted) -> Found | Refusal | None:
     if pasted.is_on(*SHORT_DOMAINS):
         return Found(SHORT, pasted.url, _("Short link to a note"), "note", bare_url(pasted.url))
     if pasted.is_on(*DOMAINS):
-        return _address(pasted.url, pasted.path)
+        return _address(pasted.url)
     if pasted.url or pasted.scheme or len(pasted.text) > LONGEST_KEYWORD:
         return None
     title = _("Notes about: %(text)s") % {"text": cut(pasted.text, 80)}
     return Found(KEYWORD, pasted.text, title, "note", rank=KEYWORD_RANK)
 
 
-def _address(url: str, path: str) -> Found | Refusal:
+def _address(url: str) -> Found | Refusal:
     try:
         address = parse_note_url(url)
     except InvalidNoteAddress:
-        if _PROFILE.match(path):
-            return Refusal(_("Watchbook collects notes, not profiles. Paste a note, or a keyword."), "profile")
+        if creator_of(url):
+            return Found(CREATOR, url, _("Creator of notes"), "note", bare_url(url))
         return Refusal(_("This address names no note. Open the note and copy its address."), "no_note")
     notes = () if address.xsec_token else (_("The address has no token; the platform may refuse it."),)
     return Found(NOTE, url, _("Note %(id)s") % {"id": address.note_id}, "note", bare_url(url), notes)
@@ -55,6 +54,8 @@ def offer(user: User, found: Found) -> Offer:
         return Offer(found.title, why_not=_("Only an operator can add notes, or allow you to."), code="not_allowed")
     if found.kind == KEYWORD:
         return _keyword_offer(found)
+    if found.kind == CREATOR:
+        return _creator_offer(found)
     url = found.key
     if found.kind == SHORT:
         try:
@@ -101,6 +102,26 @@ def _known(note_id: str) -> Link | None:
     return None
 
 
+def _creator_offer(found: Found) -> Offer:
+    known = Creator.objects.filter(author_hash=author_hash(creator_of(found.key))).first()
+    problem = ""
+    try:
+        crawl.check_can(fetch.CAN_LIST, fetch.CANNOT_LIST)
+    except NotesError as error:
+        problem = _(error.message)
+    return Offer(
+        found.title,
+        picks=(Pick(found.key, _("New notes of this creator"), _("Each becomes a candidate once"), requests=0),),
+        exists=Link(known.title, reverse("notes:creator", args=[known.pk])) if known else None,
+        why_not=_("This creator is already in the list.") if known else "",
+        code="exists" if known else "",
+        problem=problem,
+        notify_note=_("Collected notes appear in the inbox."),
+        cost_note=_("A few requests per check and one per note, within the daily limits of the cookies."),
+        first_note=_("The first check runs within 5 minutes."),
+    )
+
+
 def _keyword_offer(found: Found) -> Offer:
     known = Keyword.objects.filter(keyword=found.key).first()
     return Offer(
@@ -120,6 +141,10 @@ def add(user: User, found: Found, choice: Choice) -> list[Added]:
         raise AddError(_("Only an operator can add notes, or allow you to."), "not_allowed")
     value = next(iter(choice.picks))
     try:
+        if found.kind == CREATOR:
+            creator, is_new = add_creator(value, user=user)
+            url = reverse("notes:creator", args=[creator.pk])
+            return _added(CREATOR, creator.title, Link(creator.title, url), is_new=is_new)
         if found.kind == KEYWORD:
             keyword, is_new = actions.add_keyword(value)
             return _added(KEYWORD, keyword.keyword, Link(keyword.keyword, reverse("notes:keywords")), is_new=is_new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from watchbook.systems.notes import views
-from watchbook.systems.notes.views import candidates, cookies, executions, keywords, notes
+from watchbook.systems.notes.views import candidates, cookies, creators, executions, keywords, notes
 
 app_name = "notes"
 
@@ -25,6 +25,13 @@ urlpatterns = [
     path("keywords/<int:pk>/", keywords.keyword, name="keyword"),
     path("keywords/<int:pk>/delete/", keywords.delete_keyword, name="delete_keyword"),
     path("keywords/<int:pk>/<slug:step>/", keywords.keyword_step, name="keyword_step"),
+    path("creators/", creators.creators, name="creators"),
+    path("creators/add/", creators.add_creator, name="add_creator"),
+    path("creators/<int:pk>/", creators.creator, name="creator"),
+    path("creators/<int:pk>/settings/", creators.settings, name="creator_settings"),
+    path("creators/<int:pk>/delete/", creators.delete_creator, name="delete_creator"),
+    path("creators/<int:pk>/profile/", creators.profile, name="creator_profile"),
+    path("creators/<int:pk>/<slug:step>/", creators.creator_step, name="creator_step"),
     path("cookies/", cookies.cookies, name="cookies"),
     path("cookies/add/", cookies.add, name="add_cookie"),
     path("cookies/rotate/", cookies.rotate, name="rotate"),

@@ -31,7 +31,7 @@ MOST_SHORT_LINKS, SHORT_LINKS_SECONDS = 20, 30.0
 REASONS = {
     pasted.NO_LINK: gettext_noop("This line has no link to a note."),
     pasted.NOT_A_NOTE: gettext_noop("This link does not lead to a note."),
-    pasted.PROFILE: gettext_noop("This is a profile, not a note."),
+    pasted.PROFILE: gettext_noop("This is a profile, not a note. Add it under Creators."),
     pasted.TOO_MANY: gettext_noop("Only the first 500 links are read. Paste the rest again."),
     "too_many_short_links": gettext_noop("Only 20 short links are followed per paste. Paste the rest again."),
     "short_link_failed": gettext_noop("The short link could not be followed. Try again later."),

@@ -187,6 +187,7 @@ class CandidatesQuery(DaysQuery):
     q: str = ""
     status: str = ""
     keyword: str = ""
+    creator: str = ""
 
 
 class NotesQuery(DaysQuery):

@@ -294,6 +294,7 @@ class CandidateOut(Answer):
     locked_at: datetime | None
     retry_count: int
     source_keyword: str
+    creator_id: int | None = said("Number of the followed creator whose listing showed it first.")
     exec_meta: dict[str, Any]
     title: str
     last_error_code: str

@@ -1,4 +1,4 @@
-"""`watchbook notes`: collect, recover, cookies, security audit; keywords and candidates are beside it."""
+"""`watchbook notes`: collect, recover, cookies, security audit; keywords, candidates and creators are beside it."""
 
 from __future__ import annotations
 
@@ -225,10 +225,12 @@ def security_audit(logs: tuple[Path, ...], tree: tuple[Path, ...], as_json: bool
 
 
 def _add_groups() -> None:
-    from watchbook.systems.notes.cli.managed import candidates, keywords  # they use what is above
+    from watchbook.systems.notes.cli.creators import creators  # they use what is above
+    from watchbook.systems.notes.cli.managed import candidates, keywords
 
     group.add_command(keywords)
     group.add_command(candidates)
+    group.add_command(creators)
 
 
 _add_groups()

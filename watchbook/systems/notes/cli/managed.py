@@ -204,6 +204,7 @@ def add_candidates(text: tuple[str, ...], as_json: bool) -> None:
 @click.option("--q", default="", help="Words of the title, or a full ID.")
 @click.option("--status", default="", help="pending, processing, collected or failed.")
 @click.option("--keyword", default="", help="Keyword that found them.")
+@click.option("--creator", default="", help="Number of the creator that they are of.")
 @with_list
 @with_json
 def list_candidates(output: Path | None, limit: int, as_json: bool, **asked: str) -> None:

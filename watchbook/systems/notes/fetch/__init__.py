@@ -25,8 +25,14 @@ from watchbook.base.web.response import Answer, CookieJar
 from watchbook.systems.notes import options
 from watchbook.systems.notes.fetch.refusals import as_notes_errors, check_answer
 from watchbook.systems.notes.parse.documents import EMPTY, LOGIN_REQUIRED, NOT_READABLE, NOTE_GONE, PlatformRefusal
-from watchbook.systems.notes.parse.note import parse_feed, parse_page, parse_search
-from watchbook.systems.notes.parse.records import CardRecord, NoteAddress, NoteRecord, SearchPage
+from watchbook.systems.notes.parse.note import (
+    parse_capabilities,
+    parse_creator,
+    parse_feed,
+    parse_page,
+    parse_search,
+)
+from watchbook.systems.notes.parse.records import CardRecord, CreatorPage, NoteAddress, NoteRecord, SearchPage
 from watchbook.systems.notes.rules import Code, NotesError
 
 # Share of the time limit for waiting on the rate limit; the rest is for the response.
@@ -113,8 +119,32 @@ class Times:
         return cls(seconds * WAITING_SHARE, seconds * (1 - WAITING_SHARE))
 
 
+@dataclass(frozen=True)
+class CreatorQuery:
+    """One page of the notes of a creator. The ID is not part of its repr."""
+
+    user_id: str = field(repr=False)
+    cursor: str = ""
+    num: int = 30
+    xsec_token: str = field(default="", repr=False)
+    xsec_source: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"user_id": self.user_id, "cursor": self.cursor, "num": self.num, **self._tokens()}
+
+    def _tokens(self) -> dict[str, str]:
+        tokens = {"xsec_token": self.xsec_token, "xsec_source": self.xsec_source}
+        return {name: value for name, value in tokens.items() if value}
+
+
+# What an adapter can be asked for. A crawler service names them; one of the first contract has the first two.
+CAN_SEARCH, CAN_READ, CAN_LIST = "search", "detail", "creator"
+FIRST_CONTRACT = frozenset({CAN_SEARCH, CAN_READ})
+CAPABILITY_SECONDS = 10.0
+
+
 class Adapter(Protocol):
-    """A way to read the platform. Both raise Trouble."""
+    """A way to read the platform. All requests raise NotesError."""
 
     name: str
     base_url: str
@@ -124,13 +154,21 @@ class Adapter(Protocol):
 
     def detail(self, address: NoteAddress, login: Login, seconds: float) -> NoteRecord: ...
 
+    def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage: ...
+
+    def capabilities(self, seconds: float) -> frozenset[str]: ...
+
 
 MAX_JSON_BYTES, MAX_PAGE_BYTES = 4 * 1024 * 1024, 6 * 1024 * 1024
 ITEM = "/discovery/item/"
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
+POSTED = "/api/sns/web/v1/user_posted"
 # How the platform's own search names types and times.
 NOTE_TYPES = {ANY_TYPE: 0, "video": 1, "normal": 2}
 TIME_LABELS = {"day": "一天内", "week": "一周内", "half_year": "半年内"}
+CANNOT_LIST = gettext_noop(
+    "The adapter cannot list the notes of a creator. Use the remote adapter with a service that can."
+)
 CANNOT_SEARCH = gettext_noop("The page adapter cannot search. Use the remote adapter.")
 
 
@@ -161,6 +199,13 @@ class StandIn:
         }
         with as_notes_errors():
             return parse_feed(self._post(FEED, body, login, seconds), address.note_id)
+
+    def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage:
+        with as_notes_errors():
+            return parse_creator(self._post(POSTED, query.as_json(), login, seconds))
+
+    def capabilities(self, seconds: float) -> frozenset[str]:
+        return FIRST_CONTRACT | {CAN_LIST}
 
     def _post(self, path: str, body: dict[str, Any], login: Login, seconds: float) -> bytes:
         times = Times.within(seconds, self.base_url)
@@ -206,6 +251,12 @@ class Page:
                 return self._read(self._get(ITEM, address, login, ends - time.monotonic()), address.note_id)
             except PlatformRefusal as refusal:
                 raise (first if refusal.reason in {NOT_READABLE, NOTE_GONE} else refusal) from None
+
+    def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage:
+        raise NotesError(Code.INVALID_INPUT, CANNOT_LIST, reason="cannot_list", retryable=False)
+
+    def capabilities(self, seconds: float) -> frozenset[str]:
+        return frozenset({CAN_READ})
 
     def _get(self, path: str, address: NoteAddress, login: Login, seconds: float) -> Answer:
         tokens = {"xsec_token": address.xsec_token, "xsec_source": address.xsec_source or "pc_search"}
@@ -259,11 +310,29 @@ class Remote:
         with as_notes_errors():
             return parse_feed(self._post("/detail", body, login, seconds), address.note_id)
 
+    def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage:
+        with as_notes_errors():
+            return parse_creator(self._post("/creator", query.as_json(), login, seconds))
+
+    def capabilities(self, seconds: float) -> frozenset[str]:
+        """Ask the service what it can do. One that does not know the question speaks the first contract."""
+        with as_notes_errors():
+            answer = self._send("/capabilities", {}, Login(), seconds)
+            if answer.status in {400, 404, 405, 501}:
+                return FIRST_CONTRACT
+            check_answer(answer)
+            return parse_capabilities(answer.body) | FIRST_CONTRACT
+
     def _post(self, path: str, body: dict[str, Any], login: Login, seconds: float) -> bytes:
+        answer = self._send(path, body, login, seconds)
+        check_answer(answer)
+        return answer.body
+
+    def _send(self, path: str, body: dict[str, Any], login: Login, seconds: float) -> Answer:
         token = options.REMOTE_TOKEN.value
         secrets = {"Cookie": login.cookie, "Authorization": f"Bearer {token}" if token else ""}
         times = Times.within(seconds, self.base_url)
-        answer = client.send(
+        return client.send(
             "POST",
             self.base_url + path,
             json.dumps(body, ensure_ascii=False).encode(),
@@ -275,8 +344,6 @@ class Remote:
             wait_seconds=times.wait_seconds,
             deadline_seconds=times.deadline_seconds,
         )
-        check_answer(answer)
-        return answer.body
 
 
 NONE = gettext_noop("No adapter is enabled. Set NOTES_ADAPTER.")

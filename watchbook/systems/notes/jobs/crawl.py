@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
 from watchbook.systems.notes import fetch, options
-from watchbook.systems.notes.encryption import hide_author
-from watchbook.systems.notes.fetch import Adapter, Login, SearchQuery
+from watchbook.systems.notes.encryption import hide_author, masked
+from watchbook.systems.notes.fetch import Adapter, CreatorQuery, Login, SearchQuery
 from watchbook.systems.notes.fetch.refusals import OPEN_BREAKER, STOP_COOKIE, is_service_failure
 from watchbook.systems.notes.parse.documents import LOGIN_REQUIRED, STALE_TOKEN
-from watchbook.systems.notes.parse.records import NoteAddress, NoteRecord, SearchPage
+from watchbook.systems.notes.parse.records import CreatorPage, NoteAddress, NoteRecord, SearchPage
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM, NOT_ASKED, OUTAGE, Code, NotesError, worst_cookie_error
 from watchbook.systems.notes.store import cookies, pool
 
@@ -58,6 +58,24 @@ def search(
     now = clock.now()
     cards = tuple(hide_author(card) for card in found.cards if query.allows(card, now))
     return SearchPage(cards, found.has_more), session.name
+
+
+def check_can(capability: str, message: str) -> None:
+    """Raise NotesError with this sentence if the adapter cannot do that. A crawler service is asked."""
+    if capability not in fetch.adapter().capabilities(fetch.CAPABILITY_SECONDS):
+        raise NotesError(Code.INVALID_INPUT, message, reason="cannot_list", retryable=False)
+
+
+def creator_page(query: CreatorQuery, *, platform: str = DEFAULT_PLATFORM) -> CreatorPage:
+    """Return one page of the notes of a creator. Raises NotesError."""
+    reader = fetch.adapter()
+    limit = min(options.SEARCH_TIMEOUT.value, 60.0)
+    with _Session(reader, platform, 1) as session:
+        found = session.ask("creator", lambda login: reader.creator(query, login, _without_slack(limit)))
+    if isinstance(found, NotesError):
+        raise found
+    name = found.name if options.AUTHORS.value == "plain" else masked(found.name)
+    return replace(found, cards=tuple(hide_author(card) for card in found.cards), name=name)
 
 
 def read_note(

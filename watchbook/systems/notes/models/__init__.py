@@ -11,11 +11,13 @@ from django.db.models.functions import Now
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.base import clock
+from watchbook.systems.notes.models.creators import Creator
 from watchbook.systems.notes.models.keywords import Keyword, SearchSort, SearchType, TimeRange
 from watchbook.systems.notes.models.readings import NotePoint, NoteVersion, NoteWatch, Presence
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM
 
 __all__ = [
+    "Creator",
     "Keyword",
     "NotePoint",
     "NoteVersion",
@@ -200,6 +202,8 @@ class Candidate(models.Model):
     last_error_code = models.CharField(max_length=40, blank=True, default="", db_default="")
     last_error_reason = models.CharField(max_length=40, blank=True, default="", db_default="")
     last_error_message = models.CharField(max_length=500, blank=True, default="", db_default="")
+    # The followed creator whose listing showed it first.
+    creator = models.ForeignKey(Creator, models.SET_NULL, null=True, default=None, related_name="+")
     published_at = models.DateTimeField(null=True, default=None)
     queued_at = models.DateTimeField(default=clock.now, db_default=Now())
     created_at = models.DateTimeField(default=clock.now, db_default=Now())

@@ -23,6 +23,7 @@ from watchbook.systems.notes.parse.records import (
     TOKEN,
     CardRecord,
     Count,
+    CreatorPage,
     Media,
     NoteRecord,
     SearchPage,
@@ -237,4 +238,36 @@ def _search_card(item: dict[str, Any]) -> CardRecord | None:
         author_name=as_text(first_of(user, "nickname", "nick_name"), NAME),
         liked=parse_count(as_dict(card.get("interact_info")).get("liked_count")),
         published_at=moment_of_id(note_id),
+    )
+
+
+def parse_creator(body: bytes) -> CreatorPage:
+    """Parse one page of the notes of a creator. A listing that is missing is a refusal, an empty one is not."""
+    data = check_envelope(read_json(body))
+    notes, cursor = data.get("notes"), data.get("cursor")
+    if notes is None:
+        raise PlatformRefusal(EMPTY)
+    if not isinstance(notes, list):
+        raise PlatformRefusal(NOT_READABLE, "notes is not a list")
+    listed = [(one, card) for one in as_dicts(notes)[:MOST_CARDS] if (card := _listed_card(one)) is not None]
+    return CreatorPage(
+        cards=tuple(card for _one, card in listed),
+        has_more=bool(data.get("has_more")),
+        cursor=cursor if isinstance(cursor, str) and TOKEN.match(cursor) else "",
+        name=next((card.author_name for _one, card in listed if card.author_name), ""),
+        pinned=frozenset(card.note_id for one, card in listed if as_dict(one.get("interact_info")).get("sticky")),
+    )
+
+
+def _listed_card(one: dict[str, Any]) -> CardRecord | None:
+    """A note of a listing has no card of its own: its fields stand beside its ID."""
+    note_id = first_of(one, "note_id", "noteId", "id")
+    return _search_card({"id": note_id, "model_type": "note", "xsec_token": one.get("xsec_token"), "note_card": one})
+
+
+def parse_capabilities(body: bytes) -> frozenset[str]:
+    """What a crawler service says that it can do."""
+    named = check_envelope(read_json(body)).get("capabilities")
+    return (
+        frozenset(one[:40] for one in named[:100] if isinstance(one, str)) if isinstance(named, list) else frozenset()
     )

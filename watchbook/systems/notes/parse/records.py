@@ -86,6 +86,17 @@ class SearchPage:
     has_more: bool
 
 
+@dataclass(frozen=True)
+class CreatorPage:
+    """One page of the notes of a creator, newest first; pinned notes stand above newer ones."""
+
+    cards: tuple[CardRecord, ...]
+    has_more: bool = False
+    cursor: str = ""
+    name: str = ""
+    pinned: frozenset[str] = frozenset()
+
+
 UNITS = {"": 1, "千": 1_000, "k": 1_000, "万": 10_000, "w": 10_000, "亿": 100_000_000}
 LARGEST = 10**15
 _SHAPE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)?\s?(千|万|亿|[kw])?\s?(\+)?\Z", re.IGNORECASE)

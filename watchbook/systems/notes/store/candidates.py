@@ -44,6 +44,7 @@ class FoundNote:
     xsec_token: str = ""
     xsec_source: str = ""
     title: str = ""
+    creator_pk: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def _row(one: FoundNote, now: datetime) -> Candidate:
         xsec_token=_encrypted_token(one),
         xsec_source=one.xsec_source,
         title=cut(one.title, 300),
+        creator_id=one.creator_pk,
         published_at=moment_of_id(one.note_id),
         queued_at=now,
         created_at=now,

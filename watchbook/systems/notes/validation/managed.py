@@ -69,3 +69,35 @@ class RetryBody(Body):
 
     note_ids: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field(default=[], max_length=MOST_FOUND)
     all: bool = False
+
+
+BAD_LABEL = gettext_noop("A name has up to 100 characters.")
+BAD_CREATOR = gettext_noop("Give the address of a profile, or its ID of 24 characters.")
+
+
+class CreatorChange(Body):
+    """What is given changes; `every_minutes: null` follows the setting of this server again."""
+
+    sentences = {"is_active": NOT_VALID, "label": BAD_LABEL, "every_minutes": BAD_EVERY}
+
+    is_active: bool = True
+    label: str = Field("", max_length=100)
+    every_minutes: EveryMinutes | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return self.model_dump(exclude_unset=True)
+
+
+class CreatorBody(CreatorChange):
+    sentences = {**CreatorChange.sentences, "creator": BAD_CREATOR}
+
+    creator: str = Field(min_length=1, max_length=5000)
+
+
+class CheckBody(Body):
+    """`full` reads the whole listing, which closes a gap."""
+
+    sentences = {"full": NOT_VALID}
+
+    full: bool = False

@@ -28,7 +28,7 @@ from watchbook.systems.notes.health import health
 from watchbook.systems.notes.jobs.crawl import STOPPED
 from watchbook.systems.notes.jobs.maintenance import SOURCE
 from watchbook.systems.notes.models import Candidate, CandidateStatus, Execution, ExecutionStatus
-from watchbook.systems.notes.rules import COLLECT_WORKFLOW, LOST, NotesError
+from watchbook.systems.notes.rules import COLLECT_WORKFLOW, CREATORS_WORKFLOW, LOST, NotesError
 from watchbook.systems.notes.store import oldest_valid_heartbeat
 from watchbook.systems.notes.store.pool import CANNOT_OPEN
 
@@ -92,7 +92,7 @@ def execution_badge(row: Execution) -> Badge:
     return badges.find("job", {ExecutionStatus.TIMEOUT: "recovered"}.get(ExecutionStatus(row.status), row.status))
 
 
-JOBS = ("notes.collect", "notes.search")
+JOBS = ("notes.collect", "notes.search", "notes.creators")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ def of_execution(row: Execution) -> Work:
         (pgettext("items", "returned"), row.items_returned),
         (pgettext("items", "in progress"), held),
     ]
-    title = _("Collecting notes") if row.workflow_name == COLLECT_WORKFLOW else row.workflow_name
+    titles = {COLLECT_WORKFLOW: _("Collecting notes"), CREATORS_WORKFLOW: _("Checking creators")}
+    title = titles.get(row.workflow_name, row.workflow_name)
     return Work(
         title=title,
         state="running",
@@ -145,7 +146,7 @@ def of_execution(row: Execution) -> Work:
 
 def _of_run(run: ShownRun) -> Work:
     # Its counts are those of the execution that it has begun or will begin.
-    counts = run.counts if run.name == "notes.search" else []
+    counts = run.counts if run.name != "notes.collect" else []
     return Work(title=run.title, state=run.badge_state, counts=counts, started_at=run.started_at)
 
 

@@ -98,7 +98,7 @@ def _show(request: HttpRequest, form: CandidatesForm, status: int = 200, **repor
 
 def _listing(request: HttpRequest) -> Shown[Candidate]:
     declared = filters.CANDIDATES_IN_STATE if request.GET.get("status") else filters.CANDIDATES
-    return declared.show(Candidate.objects.all(), request.GET)
+    return declared.show(Candidate.objects.select_related("creator"), request.GET)
 
 
 @work_required

@@ -57,7 +57,7 @@ def executions(request: HttpRequest) -> HttpResponse:
 @require_GET
 def execution(request: HttpRequest, execution_id: str) -> HttpResponse:
     row = get_object_or_404(Execution, execution_id=named(execution_id, 100))
-    mine = Candidate.objects.filter(claimed_by=row.execution_id)
+    mine = Candidate.objects.select_related("creator").filter(claimed_by=row.execution_id)
     counts = dict(mine.order_by().values_list("status").annotate(n=Count("pk")))
     show = request.GET.get("show", "") if request.GET.get("show") in CandidateStatus.values else ""
     page = keyset(mine.filter(status=show) if show else mine, request.GET, size=ITEMS_PER_PAGE)

@@ -129,12 +129,15 @@ def delete_keyword(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _initial(row: Keyword) -> dict[str, Any]:
-    hours = Decimal(row.every_minutes) / 60 if row.every_minutes else None
-    shown = hours.quantize(Decimal("0.01")).normalize() if hours else None
-    return {
-        "sort": row.sort, "note_type": row.note_type, "time_range": row.time_range,
-        "every_hours": f"{shown:f}" if shown else "",
-    }  # fmt: skip
+    names = ("sort", "note_type", "time_range")
+    return {**{name: getattr(row, name) for name in names}, "every_hours": hours_text(row.every_minutes)}
+
+
+def hours_text(minutes: int | None) -> str:
+    """Minutes as hours for a field: 90 is 1.5; empty for the setting of this server."""
+    if not minutes:
+        return ""
+    return f"{(Decimal(minutes) / 60).quantize(Decimal('0.01')).normalize():f}"
 
 
 def _show(request: HttpRequest, form: KeywordForm, status: int = 200) -> HttpResponse:

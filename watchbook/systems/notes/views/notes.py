@@ -24,7 +24,8 @@ from watchbook.kit.diff import compare
 from watchbook.kit.formatting import size_text, span_text
 from watchbook.systems.notes import actions, filters, options
 from watchbook.systems.notes.access import work_required
-from watchbook.systems.notes.models import Candidate, Note, NoteVersion
+from watchbook.systems.notes.encryption import author_hash
+from watchbook.systems.notes.models import Candidate, Creator, Note, NoteVersion
 from watchbook.systems.notes.store import readings
 from watchbook.systems.notes.store.candidates import decrypt_token
 from watchbook.systems.notes.store.documents import SOURCE, title_of
@@ -192,9 +193,17 @@ def note(request: HttpRequest, note_id: str) -> HttpResponse:
         "adapter": str(meta.get("adapter") or ""),
         "request_id": str(meta.get("request_id") or ""),
         "not_understood": [str(one) for key in ("skipped", "omitted") for one in meta.get(key) or ()],
-        "candidate": Candidate.objects.filter(note_id=found.note_id).only("created_at").first(),
+        "candidate": Candidate.objects.filter(note_id=found.note_id).only("created_at", "creator_id").first(),
+        "creator": followed(found.author_id),
     }
     return render(request, "notes/note.html", context)
+
+
+def followed(author_id: str) -> Creator | None:
+    """The followed creator of a note, however its author is stored."""
+    if not author_id:
+        return None
+    return Creator.objects.filter(author_hash__in=[author_id, author_hash(author_id)]).first()
 
 
 def _history(request: HttpRequest, note: Note) -> dict[str, Any]:
