@@ -186,7 +186,7 @@ def _with_list(answer: type[CommunityListed], row: CommunityCache, **more: Any) 
     listed_row = CommunityPool.objects.filter(name=row.community_name).first()
     tags = listed_row.categories if listed_row else []
     listing = threads.listing_of(row)
-    comments = CommentListingOut.of(listing, is_on=threads.is_crawled(listing)) if listing else None
+    comments = CommentListingOut.of(listing, is_crawled=threads.is_crawled(listing)) if listing else None
     priority = listed_row.tier if listed_row else ""
     return answer.of(row, priority=priority, categories=tags, comments=comments, **more)
 

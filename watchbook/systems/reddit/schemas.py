@@ -169,7 +169,7 @@ class CommentListingOut(Answer):
 
     row = CommentListing
 
-    is_on: bool = said("Comments are crawled.")
+    is_crawled: bool = said("Comments are crawled, by the setting of the community or by REDDIT_COMMENTS.")
     last_crawled_at: datetime | None
     last_seen_comment_id: str | None
     last_seen_created_at: datetime | None

@@ -249,7 +249,7 @@ SOURCE = Source(
     ),
     audit_kinds=(
         ("reddit.blanked", "Text of deleted posts or comments erased"),
-        ("reddit.comments", "Comments of a community switched on or off"),
+        ("reddit.comments", "Comments of a community enabled or disabled"),
         ("reddit.pool_loaded", "Communities imported"),
         ("reddit.removed", "Community removed"),
         ("reddit.tagged", "Community tags changed"),

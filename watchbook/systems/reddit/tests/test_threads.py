@@ -198,6 +198,6 @@ def test_api_lists_comments_threads_and_versions(talked, reader):
     versions = get(f"comments/{talked['answer']}/versions?limit=1")
     assert [one["content"] for one in versions["items"]] == ["Use vinegar."]
     assert get(f"comments/{talked['answer']}/versions?cursor={versions['next']}")["items"][0]["content"] == "Use lemon."
-    assert get("communities/webdev")["comments"]["is_on"] is True
+    assert get("communities/webdev")["comments"]["is_crawled"] is True
     for unknown in ("threads/zzz", "comments/zzz/versions"):
         assert reader.get(f"/api/v1/reddit/{unknown}").status_code == 404
