@@ -65,9 +65,6 @@ EXPORT_TOPICS = Option(
     help="Largest number of topics in a zip that a page or the API sends. The command has no limit.",
 )  # fmt: skip
 MEDIA = Option(
-    "NGA_MEDIA", switch, default=False, group="nga", title=_("Fetch pictures"),
-    help="Fetch pictures of posts and store them in the data folder."
-)  # fmt: skip
-MEDIA_MEGABYTES = Option(
-    "NGA_MEDIA_MEGABYTES", integer, default=20, minimum=1, maximum=500, help="Largest picture to store."
+    "NGA_MEDIA", switch, default=True, group="nga", title=_("Keep files of posts"),
+    help="Fetch pictures, audio, videos and attachments of posts and store them, within the limits of kept files.",
 )  # fmt: skip

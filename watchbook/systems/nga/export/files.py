@@ -20,7 +20,6 @@ from watchbook.systems.nga.export.markdown import markdown
 from watchbook.systems.nga.export.reading import (
     Chapter,
     Gap,
-    KeptPicture,
     chapters,
     gap_words,
     head_words,
@@ -32,7 +31,7 @@ from watchbook.systems.nga.export.reading import (
 from watchbook.systems.nga.models import Post, Thread
 from watchbook.systems.nga.parse.bbcode.tags import COLOURS, SIZES
 from watchbook.systems.nga.schemas import post_out, thread_out
-from watchbook.systems.nga.store.media import media_file
+from watchbook.systems.nga.store.media import Kept
 
 # The language of what is archived; the words around it are in the reader's language.
 LANGUAGE = "zh-Hans"
@@ -73,18 +72,18 @@ class _Topic:
         missing = 0 if highest is None else max(highest + 1 - stored, 0)
         self.written = Written(thread.source_thread_id, thread.title, posts=stored, missing=missing)
         # None: not stored. Not what `keep` gave: that may be the content of the picture.
-        self.known: dict[str, KeptPicture | None] = {}
+        self.known: dict[str, Kept | None] = {}
         self.source = source_address(thread.source_thread_id)
         self.words = topic_words(thread, stored, missing)
 
-    def picture(self, chapter: Chapter, keep: Callable[[KeptPicture], str]) -> Callable[[str], str]:
+    def picture(self, chapter: Chapter, keep: Callable[[Kept], str]) -> Callable[[str], str]:
         """A function that gives the place of a picture in the file. `keep` puts it there; empty: it cannot."""
 
         def place(address: str) -> str:
             is_new = address not in self.known
             if is_new:
                 kept = chapter.pictures.get(address)
-                self.known[address] = kept if kept and media_file(kept.digest).is_file() else None
+                self.known[address] = kept if kept and kept.exists() else None
             kept = self.known[address]
             found = keep(kept) if kept else ""
             self.written.pictures += bool(is_new and found)
@@ -94,7 +93,7 @@ class _Topic:
 
         return place
 
-    def bodies(self, chapter: Chapter, keep: Callable[[KeptPicture], str]) -> Iterator[tuple[Any, str, str]]:
+    def bodies(self, chapter: Chapter, keep: Callable[[Kept], str]) -> Iterator[tuple[Any, str, str]]:
         """Each post or gap of a chapter: the item, the line above it, and its text."""
         place = self.picture(chapter, keep)
         for item in chapter.items:
@@ -133,9 +132,9 @@ def _html_item(item: Any, head: str, text: str) -> str:
     )
 
 
-def _data_address(kept: KeptPicture) -> str:
-    encoded = base64.b64encode(media_file(kept.digest).read_bytes()).decode()
-    return f"data:image/{kept.form};base64,{encoded}"
+def _data_address(kept: Kept) -> str:
+    encoded = base64.b64encode(kept.read()).decode()
+    return f"data:{kept.media_type};base64,{encoded}"
 
 
 def write_markdown(thread: Thread, path: Path) -> Written:
@@ -148,11 +147,11 @@ def add_markdown(thread: Thread, archive: zipfile.ZipFile, folder: str) -> Writt
     topic = _Topic(thread)
     added: set[str] = set()
 
-    def keep(kept: KeptPicture) -> str:
-        name = f"pictures/{kept.digest[:24]}.{kept.form}"
+    def keep(kept: Kept) -> str:
+        name = f"pictures/{kept.digest[:24]}.{kept.media_type.removeprefix('image/')}"
         if name not in added:
             added.add(name)
-            archive.writestr(entry(f"{folder}{name}", zipfile.ZIP_STORED), media_file(kept.digest).read_bytes())
+            archive.writestr(entry(f"{folder}{name}", zipfile.ZIP_STORED), kept.read())
         return name
 
     parts = [_front(topic), f"# {markdown(escape(thread.title))}"]
@@ -184,11 +183,11 @@ def write_epub(thread: Thread, path: Path) -> Written:
     topic = _Topic(thread)
     pictures: dict[str, epub.Picture] = {}
 
-    def keep(kept: KeptPicture) -> str:
-        kind = f"image/{kept.form}"
+    def keep(kept: Kept) -> str:
+        kind = kept.media_type
         if kind not in epub.PICTURE_TYPES:
             return ""
-        pictures[kept.digest] = epub.Picture(kind, media_file(kept.digest).read_bytes)
+        pictures[kept.digest] = epub.Picture(kind, kept.read)
         return kept.digest
 
     def pages() -> Iterator[epub.Chapter]:

@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from watchbook.systems.nga import options
-from watchbook.systems.nga.models import ChangeReason, Post, PostMediaMap, PostRevision, Thread
+from watchbook.systems.nga.models import ChangeReason, Post, PostRevision, Thread
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.parse.bbcode.pieces import picture_name, smiley_html, without_title
+from watchbook.systems.nga.store.media import Kept, kept_files
 
 POSTS_PER_CHAPTER = 100
 # The kind of a clip that holds many posts of a topic, and how many pages are saved together.
@@ -24,15 +25,6 @@ _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
 _ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')
 # Marks of our own pages, of no use in a file.
 _DATA = re.compile(r'\s(?:data-[\w-]+|rel)="[^"]*"')
-
-
-@dataclass(frozen=True)
-class KeptPicture:
-    """A stored picture of a post: its address on the site, and the file."""
-
-    address: str
-    digest: str
-    form: str
 
 
 @dataclass(frozen=True)
@@ -59,7 +51,7 @@ class Chapter:
     first: int
     last: int
     items: Sequence[Entry | Gap]
-    pictures: dict[str, KeptPicture] = field(default_factory=dict)
+    pictures: dict[str, Kept] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -126,10 +118,9 @@ def _parents(thread: Thread, posts: Sequence[Post]) -> dict[int | None, Post]:
     return {row.source_post_id: row for row in rows}
 
 
-def _kept(posts: Sequence[Post]) -> dict[str, KeptPicture]:
-    rows = PostMediaMap.objects.filter(post_id__in=[post.pk for post in posts], media_asset__isnull=False)
-    columns = ("source_url", "media_asset__content_sha256", "media_asset__media_format_text")
-    return {row[0]: KeptPicture(*row) for row in rows.values_list(*columns)}
+def _kept(posts: Sequence[Post]) -> dict[str, Kept]:
+    found = kept_files([post.pk for post in posts])
+    return {url: kept for url, kept in found.items() if kept.is_picture}
 
 
 def portable(thread: Thread, post: Post, picture: Callable[[str], str]) -> str:

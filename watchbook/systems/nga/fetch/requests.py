@@ -1,4 +1,4 @@
-"""One request: its address and format, the response, and what a failure means. Pictures of posts, too."""
+"""One request: its address and format, the response, and what a failure means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from watchbook.base import sandbox, work
 from watchbook.base.store.folder import scratch
 from watchbook.base.web import client
-from watchbook.base.web.errors import BadAnswer, Busy, WebError
+from watchbook.base.web.errors import Busy, WebError
 from watchbook.base.web.response import Answer, CookieJar
 from watchbook.base.work import crash_point
 from watchbook.systems.nga import options
@@ -38,34 +38,6 @@ def _address(script: str, asked: dict[str, int | str], form: Form) -> str:
     if form is not Form.HTML:
         asked |= {"__output": form.value}
     return f"{options.BASE_URL.value}/{script}?{urlencode(asked)}"
-
-
-PICTURE_DEADLINE_SECONDS = 60.0
-SPACING_SECONDS = 1.0
-
-
-def fetch_picture(url: str) -> tuple[bytes, str]:
-    """The bytes and their format. Raises a WebError, also when they are no picture."""
-    answer = client.get(
-        url,
-        headers={"Referer": options.BASE_URL.value + "/"},
-        max_bytes=options.MEDIA_MEGABYTES.value * 1_000_000,
-        deadline_seconds=PICTURE_DEADLINE_SECONDS,
-        spacing_seconds=SPACING_SECONDS,
-    )
-    found = picture_format(answer.body)
-    if not found or not answer.is_complete:
-        raise BadAnswer("no picture by its first bytes", answer=answer)
-    return answer.body, found
-
-
-def picture_format(body: bytes) -> str:
-    """jpeg, png, gif or webp; empty for anything else."""
-    starts = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n", "gif": b"GIF8"}
-    for name, start in starts.items():
-        if body.startswith(start):
-            return name
-    return "webp" if body[:4] == b"RIFF" and body[8:12] == b"WEBP" else ""
 
 
 READ_TASK = "watchbook.systems.nga.parse.records:read_answer_task"

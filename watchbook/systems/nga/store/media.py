@@ -1,97 +1,118 @@
-"""Pictures of floors: which ones there are, and the files, stored once by what is in them."""
+"""Files of posts: pictures, audio, videos and attachments, kept by core.media; and pictures from before it."""
 
 from __future__ import annotations
 
 import html
-import os
 import re
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import F
+from django.urls import reverse
 
-from watchbook.base.work import crash_point
-from watchbook.systems.nga.models import MediaAsset, Post, PostMediaMap
-from watchbook.systems.nga.store.versions import fit_summary
+from watchbook.base.store import blobs
+from watchbook.core.media.models import ATTACHMENT, PICTURE, VIDEO
+from watchbook.core.media.store import Wanted, files_of, want
+from watchbook.systems.nga import options
+from watchbook.systems.nga.models import Post, PostMediaMap
+from watchbook.systems.nga.store.publish import SOURCE
 
-MOST_ATTEMPTS = 3
 LONGEST_URL = 1000
-PICTURES_PER_FLOOR = 200
+FILES_PER_POST = 200
 # Smilies are the site's own drawings, the same under a million posts.
 SMILEY = "bb-smiley"
-_IMAGE = re.compile(r"<img\b([^<>]*)>")
-_SOURCE = re.compile(r'\bsrc="(https?://[^"]+)"')
+_TAG = re.compile(r"<(img|a)\b([^<>]*)>")
+_ADDRESS = re.compile(r'\b(?:src|href)="(https?://[^"]+)"')
+_VIDEO = re.compile(r"\.(?:mp4|m4v|mov|webm)\Z", re.IGNORECASE)
+_FILE = re.compile(r"\.(?:mp3|m4a|aac|ogg|opus|wav|flac)\Z", re.IGNORECASE)
+# Where the site keeps what users attach, on whichever host.
+_ATTACHED = re.compile(r"\A/attachments/.+\.\w{1,8}\Z")
+# Formats of pictures that were stored before.
+OLD_FORMATS = frozenset({"jpeg", "png", "gif", "webp"})
 
 
-def pictures_of(content_html: str) -> list[str]:
-    """Addresses of the pictures in our own clean HTML, each once."""
-    found = (
-        html.unescape(hit[1])
-        for tag in _IMAGE.findall(content_html)
-        if SMILEY not in tag and (hit := _SOURCE.search(tag))
-    )
-    return [url for url in dict.fromkeys(found) if len(url) <= LONGEST_URL][:PICTURES_PER_FLOOR]
+@dataclass(frozen=True)
+class Kept:
+    """A file that is stored here: its address on the site, and its address here."""
+
+    url: str
+    path: str
+    digest: str
+    media_type: str
+    is_picture: bool
+    is_played: bool = False
+    is_old: bool = False
+    size: int = 0
+
+    def exists(self) -> bool:
+        return media_file(self.digest).is_file() if self.is_old else blobs.exists(self.digest)
+
+    def read(self) -> bytes:
+        return media_file(self.digest).read_bytes() if self.is_old else blobs.read(self.digest, limit=self.size)
 
 
-def add_pictures(posts: Iterable[Post], now: datetime) -> int:
-    """Rows for pictures that are not known yet; those that left a post stay."""
-    rows = [
-        PostMediaMap(post_id=post.pk, source_url=url, source_url_sha256=digest(url), created_at=now)
+def files_in(content_html: str) -> list[tuple[str, str]]:
+    """Addresses and roles of the files in our own clean HTML, each once: pictures, players, attachments."""
+    found: dict[str, str] = {}
+    for tag, attributes in _TAG.findall(content_html):
+        address = _ADDRESS.search(attributes)
+        if address is None or SMILEY in attributes:
+            continue
+        url = html.unescape(address[1])
+        role = PICTURE if tag == "img" else _role(url)
+        if role and len(url) <= LONGEST_URL:
+            found.setdefault(url, role)
+    return list(found.items())[:FILES_PER_POST]
+
+
+def _role(url: str) -> str:
+    """A link to a file; empty: to a page."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ""
+    if _VIDEO.search(path):
+        return VIDEO
+    return ATTACHMENT if _FILE.search(path) or _ATTACHED.match(path) else ""
+
+
+def want_files(posts: Iterable[Post]) -> int:
+    """Queue the files of these posts; return how many were not known. Those that left a post stay."""
+    referer = f"{options.BASE_URL.value}/"
+    wanted = [
+        Wanted(url, str(post.pk), position, role, referer=referer)
         for post in posts
-        for url in pictures_of(post.content_html)
+        for position, (url, role) in enumerate(files_in(post.content_html))
     ]
-    PostMediaMap.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
-    return len(rows)
+    have = _kept_before({digest(each.url) for each in wanted})
+    return want(SOURCE, [each for each in wanted if digest(each.url) not in have])
 
 
-def known_asset(url_digest: str) -> MediaAsset | None:
-    """The file of this very address, fetched for another floor."""
-    same = PostMediaMap.objects.filter(source_url_sha256=url_digest).exclude(media_asset=None)
-    row = same.select_related("media_asset").first()
-    return row.media_asset if row else None
+def _kept_before(digests: Collection[str]) -> set[str]:
+    rows = PostMediaMap.objects.filter(source_url_sha256__in=list(digests), media_asset__isnull=False)
+    return set(rows.values_list("source_url_sha256", flat=True))
 
 
-def write_file(body: bytes) -> str:
-    """Write the bytes under their digest and give it. Before the row: a crash leaves at worst a file without one."""
-    name = sha256(body).hexdigest()
-    target = media_file(name)
-    if target.exists():
-        return name
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = target.with_name(f".draft-{uuid4().hex}")
-    with draft.open("wb") as file:
-        file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(target)
-    crash_point("nga.picture_kept")
-    return name
-
-
-def store_asset(name: str, media_format: str, size: int, now: datetime) -> MediaAsset:
-    asset, _ = MediaAsset.objects.get_or_create(
-        content_sha256=name, defaults={"media_format_text": media_format, "byte_count": size, "created_at": now}
-    )
-    return asset
-
-
-def attach(url_digest: str, asset: MediaAsset, now: datetime) -> None:
-    """Every floor that shows this address has its file now."""
-    rows = PostMediaMap.objects.filter(source_url_sha256=url_digest)
-    rows.update(media_asset=asset, attempt_count=F("attempt_count") + 1, last_attempted_at=now, error_summary=None)
-
-
-def record_failure(url_digest: str, summary: str, now: datetime) -> None:
-    PostMediaMap.objects.filter(source_url_sha256=url_digest, media_asset=None).update(
-        attempt_count=F("attempt_count") + 1, last_attempted_at=now, error_summary=fit_summary(summary)
-    )
+def kept_files(post_ids: Collection[int]) -> dict[str, Kept]:
+    """What is stored of the files of these posts, by the addresses on the site, in two queries."""
+    found = {}
+    old = PostMediaMap.objects.filter(post_id__in=list(post_ids), media_asset__isnull=False)
+    columns = ("source_url", "media_asset__content_sha256", "media_asset__media_format_text")
+    for url, name, form in old.values_list(*columns):
+        found[url] = Kept(url, reverse("nga:picture", args=[name]), name, f"image/{form}", form in OLD_FORMATS,
+                          is_old=True)  # fmt: skip
+    for rows in files_of(SOURCE, post_ids).values():
+        for file in (row.file for row in rows if row.file.is_kept):
+            found[file.url] = Kept(file.url, file.path, file.sha256, file.media_type, file.is_picture,
+                                   is_played=file.is_played, size=file.size or 0)  # fmt: skip
+    return found
 
 
 def media_file(name: str) -> Path:
+    """A picture that was stored before core.media."""
     return Path(settings.HOME) / "media" / "nga" / name[:2] / name
 
 

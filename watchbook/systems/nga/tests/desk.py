@@ -16,8 +16,10 @@ from watchbook.systems.nga.models import (
     CrawlRunResult,
     CrawlRunThread,
     Forum,
+    MediaAsset,
     Post,
     PostAbsence,
+    PostMediaMap,
     PostRevision,
     Thread,
     ThreadFloorAuditPost,
@@ -28,8 +30,14 @@ from watchbook.systems.nga.models import (
     ThreadTag,
     ThreadTagMap,
 )
+from watchbook.systems.nga.store.media import digest, media_file
 from watchbook.systems.nga.store.publish import index_threads
 
+# One pixel.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c63640000000600023081d02f0000000049454e44ae426082"
+)
 START = datetime(2026, 3, 2, 12, 0, tzinfo=SHANGHAI)
 MOST_QUERIES = 19
 FIRST_TID = 40_000_001
@@ -150,6 +158,21 @@ def read_page(thread, number=1, *, at=START):
     return ThreadPageReading.objects.create(
         thread=thread, page_number=number, read_at=at, quiet_since=at, next_reread_at=at + timedelta(hours=6)
     )  # fmt: skip
+
+
+def keep_old_picture(post, url, body=PNG):
+    """A picture that was stored before core.media; returns its name."""
+    name = sha256(body).hexdigest()
+    file = media_file(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(body)
+    asset, _ = MediaAsset.objects.get_or_create(
+        content_sha256=name, defaults={"media_format_text": "png", "byte_count": len(body), "created_at": START}
+    )
+    PostMediaMap.objects.create(
+        post=post, source_url=url, source_url_sha256=digest(url), media_asset=asset, created_at=START
+    )  # fmt: skip
+    return name
 
 
 def make_audit(thread, missing, *, at=START, status="missing", **values):

@@ -11,21 +11,18 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from standins.server import Answer
 from watchbook.base import clock
 from watchbook.base.testing import servers
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
+from watchbook.core.media.models import FileReference, KeptFile
 from watchbook.systems.nga.models import (
     CrawlRun,
-    MediaAsset,
     Post,
-    PostMediaMap,
     PostRevision,
     Thread,
     ThreadPageReading,
 )
-from watchbook.systems.nga.store.media import media_file
 from watchbook.systems.nga.tests.archive import Crawler
 
 PLACES = [
@@ -118,19 +115,12 @@ def test_a_killed_rereading_is_finished_by_the_next(board, place, nth):
         assert run_now("nga.reread").progress.get("http_request_count", 0) == 0
 
 
-def test_a_picture_whose_keeper_was_killed_is_kept_once(board, monkeypatch, tmp_path):
-    # A folder of its own: a picture that another test has kept would not be written again.
-    monkeypatch.setattr(settings, "HOME", tmp_path)
-    png = b"\x89PNG\r\n\x1a\n" + b"0" * 500
-    board.route("/a.png", lambda _request: Answer(200, png, content_type="image/png"))
+@pytest.mark.parametrize("place", ["nga.files_queued:1", "job.before_commit:1", "job.after_commit:1"])
+def test_files_whose_finder_was_killed_are_queued_once(board, place):
     board.world.add_topic("[讨论]图", f"[img]{board.url}/a.png[/img]")
     Crawler(board).crawl()
-    monkeypatch.setenv("NGA_MEDIA", "on")
-    killed_at("nga.picture_kept:1", "jobs", "run", "nga.media")
-    assert not MediaAsset.objects.exists()
+    killed_at(place, "jobs", "run", "nga.media")
     with clock.set_to(board.world.moment):
-        assert run_now("nga.media").progress["kept"] == 1
-    asset = MediaAsset.objects.get()
-    assert PostMediaMap.objects.get().media_asset_id == asset.pk
-    files = [path for path in media_file(asset.content_sha256).parents[1].rglob("*") if path.is_file()]
-    assert [path.read_bytes() for path in files] == [png]
+        run_now("nga.media")
+    assert KeptFile.objects.get().url == f"{board.url}/a.png"
+    assert FileReference.objects.count() == 1

@@ -18,19 +18,14 @@ from watchbook.core.stream.clip import find_clip
 from watchbook.systems.nga.export.files import FORMS, _data_address, _Topic
 from watchbook.systems.nga.export.markdown import markdown
 from watchbook.systems.nga.export.reading import chapters, parts_of
-from watchbook.systems.nga.models import MediaAsset, Post, PostMediaMap
+from watchbook.systems.nga.models import Post
 from watchbook.systems.nga.parse.bbcode import render
-from watchbook.systems.nga.store.media import digest, write_file
 from watchbook.systems.nga.tests.archive import Crawler, thread_of
-from watchbook.systems.nga.tests.desk import START, browser, fill, get, make_thread
 from watchbook.systems.nga.tests.desk import board as make_board
+from watchbook.systems.nga.tests.desk import browser, fill, get, keep_old_picture, make_thread
 from watchbook.systems.nga.tests.test_api import Caller
 from watchbook.systems.nga.views.content import plain_text
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    "1f15c4890000000d49444154789c63640000000600023081d02f0000000049454e44ae426082"
-)
 KEPT, LOST = "https://img.example/kept.png", "https://img.example/lost.jpg"
 HARD = (
     "[quote][pid=12,40000001,1]Reply[/pid] [b]Post by 某某[/b]\n上文 * 与 _ 与 # 1. 项[/quote]\n"
@@ -50,13 +45,7 @@ def topic(db: None):
     post = Post.objects.get(thread=thread, floor_number=5)
     post.content_html = render(HARD)
     post.save()
-    asset = MediaAsset.objects.create(
-        content_sha256=write_file(PNG), media_format_text="png", byte_count=len(PNG), created_at=START
-    )
-    for url, found in ((KEPT, asset), (LOST, None)):
-        PostMediaMap.objects.create(
-            post=post, source_url=url, source_url_sha256=digest(url), media_asset=found, created_at=START
-        )
+    keep_old_picture(post, KEPT)
     return thread
 
 

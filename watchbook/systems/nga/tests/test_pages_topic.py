@@ -11,12 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from watchbook.base import clock
 from watchbook.base.testing.people import alice
 from watchbook.kit import badges
-from watchbook.systems.nga.models import Post, PostAbsence, ThreadReadingState
+from watchbook.systems.nga.models import MediaAsset, Post, PostAbsence, ThreadReadingState
 from watchbook.systems.nga.parse.bbcode import Extras, Place, render
-from watchbook.systems.nga.store import media
 from watchbook.systems.nga.tests.desk import (
     FIRST_TID,
     MOST_QUERIES,
+    PNG,
     START,
     board,
     browser,
@@ -25,6 +25,7 @@ from watchbook.systems.nga.tests.desk import (
     edit,
     fill,
     get,
+    keep_old_picture,
     make_run,
     make_thread,
     post_of,
@@ -275,25 +276,18 @@ class TestContent:
         assert "lamp.jpg</a>" in shown
         assert 'aria-label="哭笑" title="[s:ac:哭笑]">😂</span>' in shown
 
-    def test_kept_picture_is_shown_from_here(self, reader, monkeypatch, settings, tmp_path):
+    def test_kept_picture_is_shown_from_here(self, reader, settings, tmp_path):
         settings.HOME = tmp_path
-        body = b"\x89PNG\r\n\x1a\n made up"
         thread = fill(make_thread(0), [0])
         thread.posts.update(content_html=render("[img]./a.png[/img] [img]./b.png[/img]"))
-        name = media.write_file(body)
-        media.add_pictures(thread.posts.all(), START)
-        media.attach(
-            media.digest("https://img.nga.cn/attachments/a.png"), media.store_asset(name, "png", 16, START), START
-        )
-        assert "<img" not in get(reader, "topic", FIRST_TID).content.decode()
-        monkeypatch.setenv("NGA_MEDIA", "on")
+        name = keep_old_picture(thread.posts.get(), "https://img.nga.cn/attachments/a.png")
         page = get(reader, "topic", FIRST_TID).content.decode()
         assert page.count("<img") == 1
         assert f'src="/nga/pictures/{name}/" alt="a.png"' in page
         sent = get(reader, "picture", name)
-        assert (b"".join(sent.streaming_content), sent["Content-Type"]) == (body, "image/png")
+        assert (b"".join(sent.streaming_content), sent["Content-Type"]) == (PNG, "image/png")
         assert get(reader, "picture", "0" * 64).status_code == 404
-        media.store_asset("1" * 64, "html", 5, START)
+        MediaAsset.objects.create(content_sha256="1" * 64, media_format_text="html", byte_count=5, created_at=START)
         assert get(reader, "picture", "1" * 64).status_code == 404
 
     def test_picture_inside_a_link_makes_no_link_in_a_link(self):

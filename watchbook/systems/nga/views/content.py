@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from watchbook.kit.templatetags.kit import draw_icon
 from watchbook.systems.nga.models import MediaAsset
 from watchbook.systems.nga.parse.bbcode.pieces import picture_name, smiley_html
-from watchbook.systems.nga.store.media import media_file
+from watchbook.systems.nga.store.media import OLD_FORMATS, Kept, media_file
 
 _ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')
 _TAG = re.compile(r'<(a|img)((?:\s+[\w-]+="[^"]*")*)\s*/?>|</a>')
@@ -79,10 +79,10 @@ def compact_quotes(html: str, replied: Replied) -> str:
 def shown_html(
     html: str,
     archived: Mapping[int, str] | None = None,
-    kept: Mapping[str, str] | None = None,
+    kept: Mapping[str, Kept] | None = None,
     replied: Replied | None = None,
 ) -> SafeString:
-    """Stored HTML, ready for the page. `kept` are pictures that we have.
+    """Stored HTML, ready for the page. `kept` are files that we have, by their addresses.
 
     `archived` are tids that have a page here, each with what follows its path (`Thread.at_board`).
     """
@@ -102,7 +102,7 @@ def shown_html(
 class _Writer:
     """Remembers whether it is inside a link: a link in a link would fall apart."""
 
-    def __init__(self, archived: Mapping[int, str], kept: Mapping[str, str]) -> None:
+    def __init__(self, archived: Mapping[int, str], kept: Mapping[str, Kept]) -> None:
         self.archived = archived
         self.kept = kept
         self.is_in_link = False
@@ -113,13 +113,26 @@ class _Writer:
             return found[0]
         given = {name: unescape(value) for name, value in _ATTRIBUTES.findall(found[2])}
         if found[1] == "a":
+            player = self._player(given.get("href", ""))
             self.is_in_link = True
-            return self._link(found[0], given)
+            return player + self._link(found[0], given)
         if given.get("class") == "bb-smiley":
             return smiley_html(given)
-        if given.get("src", "") in self.kept:
-            return _own_picture(self.kept[given["src"]], given)
+        kept = self.kept.get(given.get("src", ""))
+        if kept and kept.is_picture:
+            return _own_picture(kept, given, in_link=self.is_in_link)
         return _picture(given, in_link=self.is_in_link)
+
+    def _player(self, address: str) -> str:
+        """The stored file before the link to its original: played here, or to download."""
+        kept = self.kept.get(address)
+        if kept is None:
+            return ""
+        path, name = escape(kept.path), escape(picture_name(address))
+        if kept.is_played:
+            kind = "video" if kept.media_type.startswith("video/") else "audio"
+            return f'<{kind} class="bb-player" src="{path}" controls preload="none" aria-label="{name}"></{kind}> '
+        return f'<a class="bb-file" href="{path}">{draw_icon("download")}{escape(_("Stored file"))}</a> '
 
     def _link(self, tag: str, given: dict[str, str]) -> str:
         tid, pid = (int(given.get(name) or 0) for name in ("data-tid", "data-pid"))
@@ -129,9 +142,16 @@ class _Writer:
         return f'<a href="{escape(address + self.archived[tid])}">'
 
 
-def _own_picture(digest: str, given: dict[str, str]) -> str:
-    address, name = reverse("nga:picture", args=[digest]), given.get("alt") or picture_name(given["src"])
-    return f'<img class="bb-kept" src="{escape(address)}" alt="{escape(name)}" loading="lazy">'
+def _own_picture(kept: Kept, given: dict[str, str], *, in_link: bool) -> str:
+    name = given.get("alt") or picture_name(kept.url)
+    image = f'<img class="bb-kept" src="{escape(kept.path)}" alt="{escape(name)}" loading="lazy">'
+    if in_link:
+        return image
+    label = escape(_("Original address of %(name)s") % {"name": name})
+    return (
+        f'{image}<a class="bb-origin" href="{escape(kept.url)}" rel="noopener noreferrer nofollow"'
+        f' aria-label="{label}" title="{label}">{draw_icon("external")}</a>'
+    )
 
 
 def _picture(given: dict[str, str], *, in_link: bool) -> str:
@@ -173,15 +193,12 @@ class _Reader(HTMLParser):
         self.parts.append(data)
 
 
-# Told by their first bytes when they were stored; anything else is not sent as a picture.
-FORMATS = frozenset({"jpeg", "png", "gif", "webp"})
-
-
 @require_safe
 def picture(request: HttpRequest, digest: str) -> HttpResponseBase:
+    """A picture that was stored before core.media; told by its first bytes then, and nothing else is sent."""
     asset = get_object_or_404(MediaAsset, content_sha256=digest[:64])
     file = media_file(asset.content_sha256)
-    if asset.media_format_text not in FORMATS or not file.is_file():
+    if asset.media_format_text not in OLD_FORMATS or not file.is_file():
         raise Http404
     answer = FileResponse(file.open("rb"), content_type=f"image/{asset.media_format_text}")
     # What a digest names never changes; who may see it is decided here and nowhere in between.

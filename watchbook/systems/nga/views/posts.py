@@ -27,13 +27,13 @@ from watchbook.systems.nga.models import (
     NoteParent,
     Post,
     PostAbsence,
-    PostMediaMap,
     PostRevision,
     Thread,
     ThreadFloorRepairAttempt,
 )
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.parse.bbcode.pieces import without_title
+from watchbook.systems.nga.store.media import Kept, kept_files
 from watchbook.systems.nga.views.content import Replied, linked_topics, plain_text, replied_posts, shown_html
 from watchbook.systems.nga.views.page_header import head, own_title, reason_text
 
@@ -159,10 +159,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Found:
-    """Archived targets of the links on a page: topics by number, pictures by address."""
+    """Archived targets of the links on a page: topics by number, files by address."""
 
     topics: dict[int, str]
-    pictures: dict[str, str]
+    pictures: dict[str, Kept]
     replied: Replied
 
 
@@ -171,7 +171,7 @@ def floors_of(thread: Thread, posts: Sequence[Post], missing: Sequence[int] = ()
     texts = [*posts, *comments.elsewhere]
     heads = _revisions(texts)
     htmls = [post.content_html for post in texts]
-    found = Found(_archived(thread, htmls), kept_pictures(texts), _replied(thread, htmls))
+    found = Found(_archived(thread, htmls), kept_files([post.pk for post in texts]), _replied(thread, htmls))
     floors = [_floor(thread, post, heads, found, comments) for post in posts]
     items: list[Floor | Gap] = [*floors, *_gaps(thread, missing)]
     return Shown(sorted(items, key=lambda item: item.number if isinstance(item, Floor) else item.first))
@@ -195,14 +195,6 @@ def _replied(thread: Thread, texts: Iterable[str]) -> Replied:
     asked = replied_posts(texts, thread.source_thread_id)
     rows = Post.objects.filter(thread=thread, source_post_id__in=asked) if asked else Post.objects.none()
     return Replied(thread.source_thread_id, dict(rows.values_list("source_post_id", "floor_number")) if asked else {})
-
-
-def kept_pictures(posts: Sequence[Post]) -> dict[str, str]:
-    """Digests of the pictures that are kept, by their addresses. Nothing is asked while none are kept."""
-    if not options.MEDIA.value:
-        return {}
-    rows = PostMediaMap.objects.filter(post_id__in=[post.pk for post in posts], media_asset__isnull=False)
-    return dict(rows.values_list("source_url", "media_asset__content_sha256"))
 
 
 def _floor(
