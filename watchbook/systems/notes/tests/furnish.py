@@ -30,4 +30,9 @@ def furnish(owner: User) -> dict[str, list[str]]:
     media.want("notes", [Wanted("https://media.example.com/0.jpg", found[0])])
     file = KeptFile.objects.get(url="https://media.example.com/0.jpg")
     media.keep(file, blobs.put(b"made-up content"), Facts("text/plain"))
-    return {"media_id": [str(file.pk)], "note_id": [found[0]], "keyword_id": [str(keyword.pk)], "creator_id": [str(creator.pk)]}
+    return {
+        "media_id": [str(file.pk)],
+        "note_id": [found[0]],
+        "keyword_id": [str(keyword.pk)],
+        "creator_id": [str(creator.pk)],
+    }

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -44,7 +45,7 @@ def _own_feed(request: HttpRequest, subject: Subject) -> HttpResponse:
             messages.error(request, _("You have %(n)s feeds. Revoke one first.") % {"n": stream_feeds.MOST})
             return redirect(subject.own_page)
         context["address"] = feeds.make(user, subject, request)
-    context["feeds"] = feeds.of(user, subject)
+    context["feeds"] = [(each, reverse("pages:revoke_feed", args=[each.pk])) for each in feeds.of(user, subject)]
     context["page"] = subject.page
     return render(request, "pages/feed.html", context)
 
