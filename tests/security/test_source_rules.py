@@ -25,6 +25,10 @@ MAY_CONNECT = {
         {"socket", "ssl", "httpcore", "urllib3"},
         "the network layer: it owns the sockets, and checks the connections that Apprise opens",
     ),
+    "base/web/proxy.py": (
+        {"socket"},
+        "listens on loopback for a browser of ours; connections to the web are opened and checked by the transport",
+    ),
     "base/web/redis_limit.py": ({"redis"}, "the operator's own server, to keep the pace of all processes"),
     "base/testing/servers.py": ({"socket", "psycopg"}, "looks for servers of a test run"),
     "core/notify/channels/email.py": ({"smtplib"}, "the operator's mail server"),
@@ -62,6 +66,7 @@ MAY_START_PROCESSES = {
     "base/testing/epub.py": "asks epubcheck about a book of a test; a fixed command, no shell",
     "core/ops/processes.py": "chooses how the web processes start",
     "systems/library/jobs/books.py": "the operator's Chromium prints a PDF; no shell, no network",
+    "systems/pages/jobs/shots.py": "the operator's Chromium takes a screenshot; no shell, network through the proxy",
     "systems/library/jobs/nightly.py": "git in the operator's folder; a fixed command, no shell",
 }
 NEVER_CALLED = re.compile(r"(?:eval|exec|compile|__import__|os\.(?:system|popen|exec\w+|spawn\w+|fork)|.*\.extra)\Z")
@@ -146,7 +151,14 @@ def test_only_the_network_layer_opens_connections() -> None:
     )
     found = [place for path, tree in walk.modules() for place in walk.names(path, tree) if makes.match(place.what)]
     # waitress has a function of that name; it listens. The web processes are asked at their own port.
-    allowed = {"base/web/transport.py", "base/testing/servers.py", "core/ops/server.py", "core/ops/processes.py"}
+    # The proxy of a browser listens on loopback.
+    allowed = {
+        "base/web/transport.py",
+        "base/web/proxy.py",
+        "base/testing/servers.py",
+        "core/ops/server.py",
+        "core/ops/processes.py",
+    }
     complain(found, allowed, "makes a connection")
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from PIL import Image
 
 from standins.sitemap_site import SitemapSite
 from watchbook.base import clock
+from watchbook.base.files import Facts
+from watchbook.base.store import blobs
+from watchbook.base.store.folder import scratch
 from watchbook.core.accounts.models import User
 from watchbook.systems.pages import actions
+from watchbook.systems.pages.models import Page
+from watchbook.systems.pages.store.shots import store_shot
 from watchbook.systems.pages.tests.conftest import Desk, trust
 
 
@@ -22,6 +28,7 @@ def furnish(owner: User) -> dict[str, list[str]]:
         desk.read()
         site.write("/piers/4", paragraphs=["The lift works again."], price="4.20")
         desk.read()
+        _screenshots(page, desk)
     rule = actions.add_rule(page.site, condition="price < 50")
     return {
         "pages rule_id": [str(rule.pk)],
@@ -31,3 +38,14 @@ def furnish(owner: User) -> dict[str, list[str]]:
         "pages old": ["1"],
         "pages new": ["2"],
     }
+
+
+def _screenshots(page: Page, desk: Desk) -> None:
+    """Two screenshots and their difference, as the browser would have left them."""
+    with scratch("furnish") as folder:
+        path = folder / "shot.png"
+        Image.new("RGB", (64, 90), "white").save(path)
+        blob = blobs.put(path)
+    facts = Facts("image/png", 64, 90)
+    store_shot(page, 1, blob, facts, None, now=desk.now)
+    store_shot(page, 2, blob, facts, (blob, 0.0), now=desk.now)
