@@ -90,9 +90,9 @@ PAGE = {
     "shareInfo": {"unShare": False},
 }  # fmt: skip
 PAGE_LEFT = {
-    "ipLocation": "personal", "user.avatar": "personal", "tagList.id": "the name identifies it", "urlPre": "smaller copy",
-    "imageScene": "kind of address", "type": "kind of tag", "livePhoto": "shown by its stream", "followed": "of the reader",
-    "unShare": "of the reader",
+    "ipLocation": "personal", "user.avatar": "personal", "tagList.id": "the name identifies it",
+    "urlPre": "smaller copy", "imageScene": "kind of address", "type": "kind of tag",
+    "livePhoto": "shown by its stream", "followed": "of the reader", "unShare": "of the reader",
 }  # fmt: skip
 STREAM_LEFT = {
     "avg_bitrate": "used to choose the best", "size": "measured when it is fetched", "fps": "in the file",
@@ -110,8 +110,11 @@ GALLERY = {
         "m2": {"status": "valid", "e": "AnimatedImage", "s": {"gif": address("animation")}},
     },
 }  # fmt: skip
-POLL = {"options": [{"id": word("option"), "text": word("answer"), "vote_count": number()}], "total_vote_count": number(),
-        "voting_end_timestamp": 1_772_999_000_000}  # fmt: skip
+POLL = {
+    "options": [{"id": word("option"), "text": word("answer"), "vote_count": number()}],
+    "total_vote_count": number(),
+    "voting_end_timestamp": 1_772_999_000_000,
+}
 
 SHAPES: dict[str, Shape] = {
     "note page with new Map": Shape(PAGE, note_page, PAGE_LEFT),

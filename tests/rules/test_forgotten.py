@@ -136,6 +136,11 @@ def monitor(owner: Any, patch: pytest.MonkeyPatch) -> World:
 WAYS = {way.__name__: way for way in (reddit_author, note, library_page, web_page, website, monitor)}
 
 
+def test_manual_says_what_backups_keep() -> None:
+    for name, words in (("backup.md", "## Erased items"), ("backup.zh.md", "## 已清除的内容")):
+        assert words in (Path(__file__).parents[2] / "docs" / "how-to" / name).read_text("utf-8")
+
+
 def places(word: str) -> tuple[int, list[str]]:
     """Return how often the file of the database has the word, and the tables in which a row shows it."""
     with connection.cursor() as cursor:
