@@ -32,6 +32,10 @@ from watchbook.systems.nga.models import Forum, Post
 from watchbook.systems.notes import actions as notes_actions
 from watchbook.systems.notes.models import Candidate, Note
 from watchbook.systems.notes.tests.data import KEY, offer
+from watchbook.systems.pages import actions as pages_actions
+from watchbook.systems.pages.jobs.read import run_due_now as read_pages_now
+from watchbook.systems.pages.models import Page, PageVersion
+from watchbook.systems.pages.store.texts import text_of
 from watchbook.systems.reddit.models import CommunityCache, CommunityPool, PostRaw
 from watchbook.systems.sitemaps import actions as sitemaps_actions
 from watchbook.systems.sitemaps.jobs.check import run_due_now
@@ -46,6 +50,7 @@ LASTS, WELL = (2, 5), (4, 9)
 CALM = 14
 # Requests of one outage: three attempts, then one after each pause.
 ATTEMPTS = 3
+SITES = (SitemapSite, RedditSite, NgaBoard, NotePlatform, SitemapSite)
 GARBAGE = b"\x00\xff\xfe{not what was asked for"
 
 
@@ -73,6 +78,10 @@ class Part(ABC):
     # Reads happen at every so-manieth step.
     every = 1
     attempts_after_pause = 1
+    # Faults that are an outage of the whole source; a slow site is none.
+    outage_kinds = frozenset({"down", "failing", "garbling", "refusing"})
+    # Whether every outage is announced, however short.
+    announces_all = True
 
     @property
     def slug(self) -> str:
@@ -127,6 +136,9 @@ def alerts_of(key: str) -> tuple[int, int]:
 
 
 class Sitemaps(Part):
+    # A monitor is announced after three failed checks, which a short outage does not reach.
+    announces_all = False
+
     def prepare(self, owner: Any) -> None:
         self.listed: set[str] = set()
         self.grow(0)
@@ -244,9 +256,45 @@ class Notes(Part):
         return alerts_of("notes:platform_unavailable")
 
 
+class Pages(Part):
+    # A page that is refused or garbled is that page's own result: the next one may be well.
+    outage_kinds = frozenset({"down", "failing"})
+    announces_all = False
+
+    def prepare(self, owner: Any) -> None:
+        self.owner, self.texts = owner, dict[str, str]()
+
+    def grow(self, number: int) -> None:
+        # One new page a day, and a new text for each of the others in turn.
+        path = f"/piers/{number if number % 4 == 1 else number % 4}"
+        words = f"Pier {path} as it was at step {number}."
+        self.site.write(path, title="Pier", paragraphs=[words])
+        address = self.site.address(path)
+        if address not in self.texts:
+            pages_actions.add_page(self.owner, address, interval_minutes=360)
+        self.texts[address] = words
+
+    def read(self, now: datetime) -> None:
+        read_pages_now()
+
+    def ledgers(self) -> tuple[set[str], set[str]]:
+        listed = {f"{address}: {words}" for address, words in self.texts.items()}
+        newest: dict[str, str] = {}
+        for version in PageVersion.objects.select_related("page").order_by("number"):
+            newest[version.page.url] = text_of(version)
+        return listed, {line for line in listed if line.partition(": ")[2] in newest.get(line.partition(": ")[0], "")}
+
+    def given_up(self) -> int:
+        return Page.objects.exclude(fate="", failures=0).count()
+
+    def alerts(self) -> tuple[int, int]:
+        rows = Alert.objects.filter(source="pages")
+        return rows.count(), rows.filter(live_slot__isnull=True).count()
+
+
 def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatch) -> list[Any]:
-    sites: list[Any] = [stack.enter_context(kind()) for kind in (SitemapSite, RedditSite, NgaBoard, NotePlatform)]
-    shop, reddit, board, platform = sites
+    sites: list[Any] = [stack.enter_context(kind()) for kind in SITES]
+    shop, reddit, board, platform, harbour = sites
     reddit.rate_budget = 1_000_000
     values = {
         **reddit.environment(),
@@ -261,7 +309,7 @@ def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatc
     }
     for name, value in values.items():
         patch.setenv(name, value)
-    parts: list[Any] = [Sitemaps(shop), Reddit(reddit), Nga(board), Notes(platform)]
+    parts: list[Any] = [Sitemaps(shop), Reddit(reddit), Nga(board), Notes(platform), Pages(harbour)]
     with clock.set_to(START):
         for part in parts:
             part.prepare(owner)

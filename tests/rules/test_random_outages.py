@@ -26,7 +26,7 @@ def walk(seed: int, steps: int, owner: Any, patch: pytest.MonkeyPatch, capsys: A
         for part in parts:
             listed, stored = part.ledgers()
             opened, resolved = part.alerts()
-            outages = [outage for outage in part.outages if outage.kind != "slow" and outage.requests]
+            outages = [outage for outage in part.outages if outage.kind in part.outage_kinds and outage.requests]
             firsts = [outage.requests[0] for outage in outages]
             later = [count for outage in outages for count in outage.requests[1:]]
             line = (
@@ -41,8 +41,7 @@ def walk(seed: int, steps: int, owner: Any, patch: pytest.MonkeyPatch, capsys: A
             is_calm = all(count <= ATTEMPTS for count in firsts) and all(
                 count <= part.attempts_after_pause for count in later
             )
-            # A monitor is announced after three failed checks, which a short outage does not reach.
-            is_told = opened == resolved and (opened == len(outages) or part.slug == "sitemaps")
+            is_told = opened == resolved and (opened == len(outages) or not part.announces_all)
             if not (is_whole and is_calm and is_told):
                 wrong.append(f"{line} {part.outages}")
     assert not wrong, "\n".join(wrong)

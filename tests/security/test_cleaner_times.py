@@ -14,12 +14,17 @@ from watchbook.base.logs import redact
 from watchbook.base.testing.environment import NIGHTLY
 from watchbook.base.testing.growth import MOST_RATIO, growth
 from watchbook.base.text import clean_text
+from watchbook.core.search import query
 from watchbook.kit.diff import compare
 from watchbook.systems.library.parse import html, markdown
 from watchbook.systems.nga.parse.bbcode import render
 from watchbook.systems.notes.parse.documents import read_initial_state
+from watchbook.systems.pages.parse.robots import parse_robots
+from watchbook.systems.pages.parse.structured import structured_fields
 from watchbook.systems.reddit import parse as reddit
 from watchbook.systems.reddit.pool import read_entries
+from watchbook.systems.sitemaps.parse import read_robots
+from watchbook.systems.sitemaps.parse.imports import read_file
 
 LONGEST = 2 * 1024 * 1024 if NIGHTLY else 32 * 1024
 
@@ -32,6 +37,12 @@ CLEANERS: dict[str, Callable[[str], object]] = {
     "Reddit text": reddit.normal,
     "Reddit listing": lambda text: reddit.parse_listing(text.encode("utf-8", "replace")),
     "Reddit community import": lambda text: read_entries(text.encode("utf-8", "replace"), "pool.csv"),
+    "Reddit Markdown": reddit.to_html,
+    "monitor import": lambda text: read_file(text.encode("utf-8", "replace")),
+    "robots.txt": parse_robots,
+    "robots.txt with sitemaps": lambda text: read_robots(text.encode("utf-8", "replace"), "https://example.com/"),
+    "structured data of a web page": lambda text: structured_fields([text]),
+    "search query": query.read,
     "note page": read_initial_state,
     "note page with a state": lambda text: read_initial_state(f"<script>window.__INITIAL_STATE__={text}</script>"),
     "plain text": clean_text,

@@ -105,6 +105,7 @@ def is_upload(operation: Operation) -> bool:
     return "multipart/form-data" in content
 
 
-def test_walk_has_all_lists() -> None:
-    print(f"{len(lists())} lists in the bodies of {len(operations())} operations")
+def test_walk_has_all_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\n{len(lists())} lists in the bodies of {len(operations())} operations")
     assert len(lists()) >= 20

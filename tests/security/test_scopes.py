@@ -122,6 +122,7 @@ def test_scope_that_was_removed_stops_working(world: World, walkers: dict[str, W
     assert client.get("/api/v1/notes/cookies").status_code == 403
 
 
-def test_walk_covers_operations_roles_and_scopes() -> None:
-    print(f"{len(OPERATIONS)} operations x {len(ROLES)} roles x {len(SCOPES)} scopes")
+def test_walk_covers_operations_roles_and_scopes(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\n{len(OPERATIONS)} operations x {len(ROLES)} roles x {len(SCOPES)} scopes")
     assert len(OPERATIONS) * len(ROLES) * len(SCOPES) > 900

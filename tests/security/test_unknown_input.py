@@ -53,7 +53,8 @@ def test_unknown_body_field_is_refused_by_name(operation: Operation, whole: Worl
     assert named(answer) == [STRANGE]
 
 
-def test_walk_covers_the_whole_document() -> None:
-    print(f"{len(OPERATIONS)} operations with a strange parameter, {len(WITH_BODY)} with a strange field")
+def test_walk_covers_the_whole_document(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\n{len(OPERATIONS)} operations with a strange parameter, {len(WITH_BODY)} with a strange field")
     assert len(OPERATIONS) > 80
     assert len(WITH_BODY) > 30

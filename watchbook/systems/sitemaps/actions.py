@@ -279,6 +279,8 @@ def import_monitors(user: User, rows: Sequence[ImportRow]) -> list[ImportLine]:
     for row in rows:
         address = row.values.get("sitemap_url", "")
         try:
+            if row.surplus:
+                raise InvalidInput("", _("The line has more values than there are columns."), "surplus")
             _import_one(user, row.values, has_room=room > 0)
         except InvalidInput as error:
             result = "known" if error.code == "already_watched" else "refused"

@@ -249,5 +249,6 @@ def file_error(error: InvalidFile) -> str:
         "not_xml": _("The file is no OPML."),
         "not_csv": _("The file is no CSV."),
         "unknown": _("Unknown columns: %(names)s. Rename or remove them."),
+        "repeated": _("Several columns mean the same: %(names)s. Remove all but one."),
     }[error.code]
     return words % {"names": ", ".join(error.columns)} if error.columns else words

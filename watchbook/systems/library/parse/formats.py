@@ -99,7 +99,7 @@ def _notion(bundle: Bundle, report: Report) -> None:
             report.skip(path, "duplicate_name")
             del bundle.files[path]
         else:
-            _database(bundle, path)
+            _database(bundle, path, report)
             report.convert("database")
 
 
@@ -111,9 +111,12 @@ def _above_all(bundle: Bundle) -> set[str]:
     return found
 
 
-def _database(bundle: Bundle, path: str) -> None:
+def _database(bundle: Bundle, path: str, report: Report) -> None:
     """Write the table of a CSV file as a page; the first column links to the page of its row."""
-    rows = list(csv.reader(io.StringIO(decode(bundle.read(path))[0])))[:MOST_ROWS]
+    rows = list(csv.reader(io.StringIO(decode(bundle.read(path))[0])))
+    if len(rows) > MOST_ROWS:
+        report.skip(f"{path}:{MOST_ROWS + 1}-{len(rows)}", "too_large")
+        del rows[MOST_ROWS:]
     folder = stem(path)
     inside = {bundle.titles.get(file, ""): file for file in bundle.files if file.startswith(f"{folder}/")}
     lines = []

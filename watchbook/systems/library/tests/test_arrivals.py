@@ -84,6 +84,13 @@ def test_notion_titles_lose_their_digits_and_databases_become_tables():
     assert 'data-callout="note"' in shown["Harbour"]
 
 
+def test_rows_of_a_database_beyond_the_limit_are_listed():
+    rows = "".join(f"Ship {number},40\n" for number in range(6000))
+    found, report = read({f"Harbour {ID}.md": "Text", f"Ships {ID}.csv": f"Name,Length\n{rows}"})
+    assert report.skipped == [(f"Ships {ID}.csv:5001-6001", "too_large")]
+    assert texts(found)["Ships"].count("<tr>") == 5000
+
+
 def test_bookstack_books_chapters_pictures_and_references():
     page = {"id": 5, "name": "Pier", "priority": 2, "html": '<p><a href="[[bsexport:page:6]]">x</a></p>'}
     other = {

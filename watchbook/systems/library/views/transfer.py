@@ -163,9 +163,17 @@ def clip(request: HttpRequest) -> HttpResponse:
     """Choose a space and folder, then save an item of a source, or several together (`item=kind:id`)."""
     user = reader(request)
     pairs = _asked_items(request)
-    found = [(kind, object_id, item) for kind, object_id in pairs if (item := _seen(user, kind, object_id))]
+    asked = pairs[:MOST_CLIPS]
+    found = [(kind, object_id, item) for kind, object_id in asked if (item := _seen(user, kind, object_id))]
     if not found:
         raise Http404
+    if left := len(pairs) - len(found):
+        words = ngettext(
+            "%(n)s item is left out: it is gone, or more than %(most)s were selected.",
+            "%(n)s items are left out: they are gone, or more than %(most)s were selected.",
+            left,
+        )
+        messages.warning(request, words % {"n": left, "most": MOST_CLIPS})
     if request.method == "POST":
         return _clip_all(request, found)
     spaces = writable(user)
@@ -185,11 +193,11 @@ MOST_CLIPS = 50
 
 
 def _asked_items(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return kind and id of each item, at most 50."""
+    """Return kind and id of each item."""
     given_items = request.POST.getlist("item") or request.GET.getlist("item")
     if not given_items:
         return [(given(request, "kind")[:60], given(request, "id")[:200])]
-    pairs = [text.replace("\0", "").partition(":") for text in given_items[:MOST_CLIPS]]
+    pairs = [text.replace("\0", "").partition(":") for text in given_items]
     return list(dict.fromkeys((kind[:60], object_id[:200]) for kind, _colon, object_id in pairs))
 
 

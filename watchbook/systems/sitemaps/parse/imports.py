@@ -39,7 +39,8 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 class InvalidFile(ValueError):
-    """The file cannot be read: `code` is empty, too_large, too_many, no_address, not_xml; or unknown with `columns`."""
+    """The file cannot be read: `code` is empty, too_large, too_many, no_address, not_xml; `columns` are those that are
+    unknown or repeated."""
 
     def __init__(self, code: str, columns: tuple[str, ...] = ()) -> None:
         super().__init__(code, columns)
@@ -48,10 +49,11 @@ class InvalidFile(ValueError):
 
 @dataclass(frozen=True)
 class ImportRow:
-    """A line of the file with its values by the names of the API."""
+    """A line of the file with its values by the names of the API, and how many values have no column."""
 
     line: int
     values: dict[str, str]
+    surplus: int = 0
 
 
 def read_file(body: bytes) -> list[ImportRow]:
@@ -87,11 +89,15 @@ def _csv(text: str) -> Iterator[ImportRow]:
         raise InvalidFile("unknown", unknown)
     if "sitemap_url" not in names:
         raise InvalidFile("no_address")
+    repeated = tuple(dict.fromkeys(name for name in names if name and names.count(name) > 1))
+    if repeated:
+        raise InvalidFile("repeated", repeated)
     try:
         for cells in rows:
             values = {name: _plain(cell) for name, cell in zip(names, cells, strict=False) if name and cell.strip()}
-            if values:
-                yield ImportRow(rows.line_num, values)
+            surplus = sum(bool(cell.strip()) for cell in cells[len(names) :])
+            if values or surplus:
+                yield ImportRow(rows.line_num, values, surplus)
     except csv.Error as error:
         raise InvalidFile("not_csv") from error
 

@@ -34,6 +34,11 @@ class TestFiles:
             read_file(b"url,colour,name,size\nhttps://example.com/,red,A,1\n")
         assert refused.value.columns == ("colour", "size")
 
+    def test_columns_that_mean_the_same_are_refused_by_name(self) -> None:
+        with pytest.raises(InvalidFile) as refused:
+            read_file(b"url,name,Address\nhttps://a.example.com/,A,https://b.example.com/\n")
+        assert (refused.value.code, refused.value.columns) == ("repeated", ("sitemap_url",))
+
     @pytest.mark.parametrize(
         ("code", "text"),
         [
@@ -106,6 +111,22 @@ class TestMany:
         assert refused[6] == "Choose 15 to 1440 minutes."
         found = MonitorTask.objects.of(alice).get(sitemap_url="https://example.com/9.xml")
         assert (found.name, found.folder, found.check_interval_minutes) == ("Shop 9", "Shops", 30)
+
+    def test_line_with_surplus_values_or_a_second_time_is_reported(self, alice) -> None:
+        """A comma inside a name moves all values behind it: such a line is refused, not read in part."""
+        lines = ["https://a.example.com/,Lamps, big,30", "https://b.example.com/,B,30,,", "https://b.example.com/,B,30"]
+        text = "url,name,interval\n" + "\n".join(lines) + "\n"
+        answer = browser(alice).post("/api/v1/sitemaps/import", {"text": text}, "application/json").json()
+        assert (answer["added"], answer["known"], answer["refused"]) == (1, 1, 1)
+        assert [(line["line"], line["result"]) for line in answer["lines"]] == [
+            (2, "refused"), (3, "added"), (4, "known"),
+        ]  # fmt: skip
+        assert answer["lines"][0]["reason"] == "The line has more values than there are columns."
+        page = browser(alice).post("/sitemaps/import/", {"file": SimpleUploadedFile("a.csv", text.encode())})
+        assert "The line has more values than there are columns." in page.text
+        twice = SimpleUploadedFile("a.csv", b"url,link\nhttps://c.example.com/,x\n")
+        refused = browser(alice).post("/sitemaps/import/", {"file": twice})
+        assert "Several columns mean the same: sitemap_url" in refused.text
 
     def test_limit_of_the_operator_holds_for_imports(self, alice, monkeypatch) -> None:
         monkeypatch.setenv("SITEMAPS_MONITORS_PER_USER", "2")
