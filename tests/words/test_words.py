@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.words import texts
+from watchbook.core.ops.stored import storable
 
 
 @pytest.mark.parametrize("part", texts.PARTS)
@@ -13,6 +16,13 @@ def test_texts_contain_no_refused_word(part: str) -> None:
     assert found, "nothing was read: the collector is broken"
     wrong = [f"{text.place}: [{word}] {text.words[:120]}" for text in found if (word := text.refused())]
     assert not wrong, f"{len(wrong)} texts contain a refused word:\n" + "\n".join(wrong)
+
+
+def test_pages_name_no_environment_variable_that_the_settings_page_has() -> None:
+    """A sentence that asks for a setting leads to the page, where no restart is needed."""
+    names = re.compile(rf"\b({'|'.join(storable())})\b")
+    wrong = [f"{text.place}: {text.words[:120]}" for text in texts.PARTS["catalogues"]() if names.search(text.words)]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def asks_for_changes(page: MirrorQuery) -> bool:
 
 
 class DaysQuery(ListQuery):
-    """?days=&since=&until= of lists by time."""
+    """?days=&since=&until=&order= of lists by time."""
 
     days: str = Field("", description="today, 7d, last_week, or range with `since` and `until`.")
     since: str = Field(
@@ -74,6 +74,7 @@ class DaysQuery(ListQuery):
         "the response; that cursor: only what changed after it.",
     )
     until: str = Field("", description="Last day, which counts whole; or a moment, which does not.")
+    order: str = Field("", description="newest, the default, or oldest.")
 
 
 def listed(

@@ -144,7 +144,7 @@ class Fetcher:
         open_alert(
             NO_ROOM, level="P2", source="", title=Sentence(gettext_noop("No room for kept files")),
             message=Sentence(gettext_noop("Files of sources wait.")),
-            remedy=Sentence(gettext_noop("Raise MEDIA_QUOTA_MEGABYTES or free disk space.")),
+            remedy=Sentence(gettext_noop("Raise the limit of kept files under Settings, or free disk space.")),
             link="/jobs/", scope=STAFF,
         )  # fmt: skip
         self.counts["postponed"] += 1

@@ -243,3 +243,16 @@ def replay(delivery: Delivery) -> Delivery:
     audit.record("delivery.replayed", actor=delivery.channel.user, subject=delivery.subject, id=delivery.pk)
     result.announce(delivery)
     return delivery
+
+
+def replay_many(deliveries: Iterable[Delivery]) -> tuple[int, list[str]]:
+    """Resend each delivery. Returns how many are pending now, and why others are not."""
+    sent, refused = 0, []
+    for delivery in deliveries:
+        try:
+            replay(delivery)
+        except NotReplayable as error:
+            refused.append(error.message)
+        else:
+            sent += 1
+    return sent, refused

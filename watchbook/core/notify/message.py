@@ -181,7 +181,7 @@ SENTENCES = {
     "redirect": gettext_noop(
         "The endpoint returned a redirect (HTTP %(status)s). Watchbook does not follow redirects."
     ),
-    "mail_not_set": gettext_noop("No mail server is set. An operator must set EMAIL_HOST."),
+    "mail_not_set": gettext_noop("No mail server is set. An operator enters one under Settings."),
     "mail_later": MAIL_ANSWERED,
     "mail_refused": MAIL_ANSWERED,
     "mail_setup": gettext_noop("The mail server refused to send. An operator must check the mail settings."),

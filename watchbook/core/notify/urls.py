@@ -21,6 +21,7 @@ urlpatterns = [
     path("channels/<uuid:pk>/arrived/", views.confirm_test, name="channel_arrived"),
     path("channels/<uuid:pk>/secret/", views.rotate_secret, name="channel_secret"),
     path("deliveries/", views.delivery_log, name="delivery_log"),
+    path("deliveries/replay/", views.replay_many, name="deliveries_replay"),
     path("deliveries/<int:pk>/", views.delivery, name="delivery"),
     path("deliveries/<int:pk>/replay/", views.replay, name="delivery_replay"),
     path("unsubscribe/<str:token>/", views.unsubscribe_page, name="unsubscribe"),

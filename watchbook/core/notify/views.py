@@ -12,18 +12,22 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from watchbook.base import clock
-from watchbook.core.accounts.access import is_safe_target, person_of
+from watchbook.core.accounts.access import is_safe_target, person_of, safe_next
 from watchbook.core.accounts.exports import export
 from watchbook.core.notify import actions, devices, filters, rules
 from watchbook.core.notify.channels import BadConfig, ChannelForm, ChannelKind, NotifyError, email, kind_of, kinds
 from watchbook.core.notify.forms import RuleForm, values_of
 from watchbook.core.notify.message import explain
 from watchbook.core.notify.models import Delivery, NotificationChannel, State
+
+# One page of the log.
+MOST_RESENT = 100
 
 
 def _own(request: HttpRequest, pk: UUID) -> NotificationChannel:
@@ -272,6 +276,24 @@ def replay(request: HttpRequest, pk: int) -> HttpResponse:
     except NotifyError as error:
         messages.error(request, error.message)
     return redirect("delivery", found.pk)
+
+
+@require_POST
+def replay_many(request: HttpRequest) -> HttpResponse:
+    """Resend the selected deliveries; those that cannot be resent are counted with the first reason."""
+    given = [int(text) for text in request.POST.getlist("pk") if text.isascii() and text.isdigit() and len(text) < 19]
+    target = safe_next(request, request.POST.get("next", ""), "delivery_log")
+    rows = Delivery.objects.seen_by(person_of(request)).filter(channel__account_slot=None, pk__in=given[:MOST_RESENT])
+    sent, refused = actions.replay_many(rows.select_related("channel__user").order_by("pk"))
+    if sent:
+        words = ngettext("%(n)s notification queued.", "%(n)s notifications queued.", sent)
+        messages.success(request, words % {"n": sent})
+    if refused:
+        words = ngettext("%(n)s was not resent: %(reason)s", "%(n)s were not resent: %(reason)s", len(refused))
+        messages.warning(request, words % {"n": len(refused), "reason": refused[0]})
+    if not sent and not refused:
+        messages.warning(request, _("Select at least one notification."))
+    return redirect(target)
 
 
 @csrf_exempt  # mail programs post here without a page of ours (one-click unsubscribe); the link itself is the proof

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from watchbook.kit.lists.exports import FORMATS, Column, Table
 from watchbook.kit.lists.filters import AtLeast, Choice, Chosen, Days, Filter, Flag, Number, Search, Text, WordIndex
-from watchbook.kit.lists.shown import Changes, List, Order, Shown
+from watchbook.kit.lists.shown import Changes, List, Order, Shown, by_time
 
 __all__ = [
     "FORMATS",
@@ -40,4 +40,5 @@ __all__ = [
     "Table",
     "Text",
     "WordIndex",
+    "by_time",
 ]

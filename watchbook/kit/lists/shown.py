@@ -55,7 +55,9 @@ class WordSearch(Protocol):
     def __call__(self, cursor: str, limit: int) -> tuple[list[Any], str]: ...
 
 
-NEWEST = Order("newest", gettext_lazy("Newest first"))
+def by_time(by: str = "pk") -> tuple[Order, ...]:
+    """The orders of a list by time: newest first, or oldest first."""
+    return Order("newest", gettext_lazy("Newest first"), by), Order("oldest", gettext_lazy("Oldest first"), by, True)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class List:
     name: str
     filters: tuple[Filter, ...] = ()
     columns: tuple[Column, ...] = ()
-    orders: tuple[Order, ...] = (NEWEST,)
+    orders: tuple[Order, ...] = field(default_factory=by_time)
     prepare: Callable[[list[Any]], Iterable[Any]] = field(default=lambda rows: rows)
     size: int = 30
     changes: Changes | None = None

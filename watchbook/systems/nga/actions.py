@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -15,12 +15,17 @@ from django.utils.translation import gettext as _
 from watchbook.base import clock
 from watchbook.base.invalid import InvalidInput
 from watchbook.base.text import clean_text, cut
+from watchbook.base.web.errors import WebError
+from watchbook.base.work import counted
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.actions import own_channels
+from watchbook.core.registry import Step
+from watchbook.systems.nga import options
+from watchbook.systems.nga.fetch.reader import BoardReader
 from watchbook.systems.nga.models import FollowedThread, Forum, SingleTopicForum, Subscription, Thread
 from watchbook.systems.nga.store import follow as following
 from watchbook.systems.nga.store.lists import SUGGESTED_FID, SUGGESTED_NAME, ensure_forum, list_url
@@ -29,6 +34,8 @@ CRAWL, AUDIT, THREAD = "nga.crawl", "nga.audit", "nga.thread"
 LARGEST_FID = 2**31
 MOST_PAGE_LIMIT = 50
 MOST_SUBSCRIPTIONS = 500
+# A test of the settings: the guest check and each format once.
+TRIED_REQUESTS = 6
 SLOWEST, FASTEST = Decimal("0.01"), Decimal(1)
 
 
@@ -265,3 +272,19 @@ def change_forum(
 
 def _arguments(tid: int, pages: tuple[int, int] | None) -> dict[str, int]:
     return {"tid": tid} | ({"first": pages[0], "last": pages[1]} if pages else {})
+
+
+def try_forum(_user: User | None) -> Iterator[Step]:
+    """Read the first page of a board with the saved cookie, or as a guest. For the settings page."""
+    board = Forum.objects.crawled().order_by("pk").first()
+    fid = board.source_forum_id if board else SUGGESTED_FID
+    reader = _("With the cookie") if options.COOKIE.value else _("As a guest, without a cookie")
+    try:
+        with counted(most=TRIED_REQUESTS):
+            page = BoardReader().list_page(fid, 1)
+    except WebError as error:
+        words = {"how": reader, "fid": fid, "reason": " ".join(filter(None, (_(error.message), error.detail)))[:300]}
+        yield Step(False, _("%(how)s: board %(fid)s could not be read. %(reason)s") % words)
+        return
+    words = {"how": reader, "fid": fid, "n": len(page.topics)}
+    yield Step(bool(page.topics), _("%(how)s: the forum returned %(n)s topics of board %(fid)s.") % words)

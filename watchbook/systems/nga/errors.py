@@ -46,7 +46,7 @@ class SiteError(NgaError):
 
 class GuestCheckFailed(SiteError):
     code = "gate_shut"
-    message = gettext_noop("The site does not allow guests. Set NGA_COOKIE to the cookie of an account.")
+    message = gettext_noop("The site does not allow guests. An operator enters an account's cookie under Settings.")
 
 
 class Outage(SiteError):

@@ -164,10 +164,10 @@ def failure_sentence(result: CrawlRunResult) -> Sentence:
 
 def _remedy(result: CrawlRunResult, *, is_refused: bool) -> str:
     if is_refused:
-        return _("Set NGA_COOKIE to the cookie of an account, or wait. Stored posts are kept.")
+        return _("Enter the cookie of an account under Settings, or wait. Stored posts are kept.")
     if result.error_code in SENTENCES and result.error_code != "busy":
         return _("If it continues, the layout of the site has changed: update Watchbook. Stored posts are kept.")
-    return _("Watchbook retries automatically. If it continues, check NGA_BASE_URL and the network of this server.")
+    return _("Watchbook retries automatically. If it continues, check the network of this server.")
 
 
 def crawl_job() -> CrawlJob:

@@ -113,7 +113,13 @@ SOURCE = Source(
     home_url="nga:topics",
     tools=TOOLS,
     settings=(
-        SettingsGroup("nga", _p("settings", "NGA cookie"), _p("settings", "Boards that need an account"), "forum"),
+        SettingsGroup(
+            "nga",
+            _p("settings", "NGA cookie"),
+            _p("settings", "Boards that need an account"),
+            "forum",
+            test=f"{PACKAGE}.actions:try_forum",
+        ),
     ),
     jobs=(
         Job(

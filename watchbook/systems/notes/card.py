@@ -32,7 +32,7 @@ def card(request: HttpRequest) -> Card:
         return Card(
             title=title,
             url=URL,
-            hint=_("No notes yet. Add a cookie and a keyword, then set NOTES_ADAPTER."),
+            hint=_("No notes yet. Add a cookie and a keyword, then choose an adapter under Settings."),
             **_first_step(request),
         )
     days, found = _days(), health()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from watchbook.kit import badges
-from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, Text
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, Text, by_time
 from watchbook.kit.lists.filters import Options
 from watchbook.systems.notes.models import (
     CandidateStatus,
@@ -59,7 +59,7 @@ CANDIDATES = List(
         Choice("creator", _("Creator"), "creator_id", choices=creators, counted=False),
         Days("days", pgettext_lazy("candidate", "Found"), "created_at"),
     ),
-    orders=(Order("newest", _("Newest first"), "created_at"),),
+    orders=by_time("created_at"),
     columns=tuple(
         map(
             Column,
@@ -73,7 +73,7 @@ CANDIDATES = List(
     changes=Changes("updated_at", "updated_at"),
 )  # fmt: skip
 # In a state they stand by the time that they came into the queue, which has an index.
-CANDIDATES_IN_STATE = replace(CANDIDATES, orders=(Order("newest", _("Newest first"), "queued_at"),))
+CANDIDATES_IN_STATE = replace(CANDIDATES, orders=by_time("queued_at"))
 
 NOTES = List(
     "notes",
@@ -84,7 +84,7 @@ NOTES = List(
         Text("author", _("Author ID"), "author_id"),
         Days("days", _("Collected"), "collected_at"),
     ),
-    orders=(Order("newest", _("Newest first"), "collected_at"),),
+    orders=by_time("collected_at"),
     columns=(
         *map(
             Column,

@@ -71,7 +71,15 @@ SOURCE = Source(
     figures=FIGURES,
     home_url="notes:candidates",
     tools=TOOLS,
-    settings=(SettingsGroup("notes", _("Notes adapter"), _("How notes are searched and read"), "note"),),
+    settings=(
+        SettingsGroup(
+            "notes",
+            _("Notes adapter"),
+            _("How notes are searched and read"),
+            "note",
+            test=f"{PACKAGE}.views.cookies:try_adapter",
+        ),
+    ),
     jobs=(
         Job(
             name="notes.collect",

@@ -173,7 +173,8 @@ def _changes(request: HttpRequest, sites: SiteQuerySet, page: WebChangesQuery) -
     if is_changes:
         found = mirrored(shown.rows, Changes("id", "at"), page, make=lambda event: event)
     else:
-        found = keyset(shown.rows, page, by="-at", make=lambda event: event)
+        by = "at" if shown.order.is_rising else "-at"
+        found = keyset(shown.rows, page, by=by, make=lambda event: event)
     return {**found, "items": [_event(change) for change in with_values(found["items"])]}
 
 

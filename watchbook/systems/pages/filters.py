@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.text import clean_text
 from watchbook.core.api.errors import must_be_known
-from watchbook.kit.lists import Choice, Column, Days, List, Order, Search
+from watchbook.kit.lists import Choice, Column, Days, List, Search, by_time
 from watchbook.systems.pages.models import (
     Fate,
     Page,
@@ -217,7 +217,7 @@ CHANGES = List(
         ),
         Days("days", _("Date"), "at"),
     ),
-    orders=(Order("newest", _("Newest first"), "at"),),
+    orders=by_time("at"),
     columns=tuple(Column(name, read) for name, read in CHANGE_COLUMNS.items()),
     prepare=with_values,
     size=50,

@@ -29,6 +29,7 @@ from watchbook.kit.lists import (
     Shown,
     Text,
     WordIndex,
+    by_time,
 )
 from watchbook.kit.paging import InvalidCursor
 from watchbook.systems.reddit import actions
@@ -166,7 +167,7 @@ CRAWLS = List(
         Flag("gap", _("Possible gap"), where=lambda _on: Q(possible_gap=True)),
         Days("days", _("Crawled"), "crawled_at"),
     ),
-    orders=(Order("newest", _("Newest first"), "crawled_at"),),
+    orders=by_time("crawled_at"),
     columns=tuple(
         map(
             Column,

@@ -33,11 +33,11 @@ REFUSED_REMEDY = noop("Open the community on Reddit. Watchbook disables it after
 REASONS: dict[str, tuple[str, str]] = {
     Outcome.AUTH: (
         noop("Reddit refused the sign-in."),
-        noop("Check REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET, then restart Watchbook."),
+        noop("Check client ID and client secret under Settings, then select Test."),
     ),
     Outcome.WALL: (
         noop("Reddit blocks requests from this server."),
-        noop("Check REDDIT_USER_AGENT and the IP address of this server."),
+        noop("Check the user agent under Settings and the IP address of this server."),
     ),
     Outcome.THROTTLED: (
         noop("Reddit returned HTTP 429: too many requests."),

@@ -26,7 +26,7 @@ from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.exports import export_table
 from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid
-from watchbook.core.api.lists import DaysQuery, ListQuery, MirrorQuery, asks_for_changes, listed
+from watchbook.core.api.lists import DaysQuery, ListQuery, is_mirror, listed
 from watchbook.core.api.paging import PageQuery, keyset
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit.lists.exports import FORMATS, Column, Table
@@ -105,7 +105,7 @@ class MonitorPatch(Schema):
     tell_removals: bool | None = None
 
 
-class MonitorsQuery(ListQuery, MirrorQuery):
+class MonitorsQuery(DaysQuery):
     q: str = ""
     show: Literal["", "attention", "paused"] = ""
     folder: str = ""
@@ -150,7 +150,7 @@ def monitors(request: HttpRequest, page: Query[MonitorsQuery]) -> Any:
     With `since`, deleted monitors are listed as well, with `deleted_at`, until they are deleted permanently.
     """
     person = person_of(request)
-    is_changes = asks_for_changes(page)
+    is_changes = is_mirror(page)
     own_rows = MonitorTask.objects.filter(user=person) if is_changes else MonitorTask.objects.of(person)
     rows = own_rows.select_related("current_snapshot").prefetch_related("channels")
     return listed(request, monitors_of(person), rows, page, make=monitor_out)

@@ -15,7 +15,7 @@ from django.utils.translation import pgettext_lazy
 from watchbook.base.store.folder import scratch
 from watchbook.base.text import clean_text, fold
 from watchbook.core.accounts.models import User
-from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, by_time
 from watchbook.systems.sitemaps.compare import Difference, compare
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapSnapshot, Status
@@ -271,6 +271,7 @@ def monitors_of(user: User) -> List:
             Choice("show", _("State"), choices=states, where=SHOWN_MONITORS.__getitem__),
             Choice("folder", _("Folder"), choices=lambda: _folders(user), is_open=True),
             Choice("tag", _("Tag"), choices=lambda: _tags(user), is_open=True, where=_tagged),
+            Days("days", _("Last check"), "last_check_at"),
         ),
         orders=(
             Order("newest", _("Newest first"), "created_at"),
@@ -307,7 +308,7 @@ def changes_list(*types: str) -> List:
             Flag("incomplete", _("Incomplete checks"), where=lambda _value: Q(health=Health.DEGRADED)),
             Days("days", _("Date"), "created_at"),
         ),
-        orders=(Order("newest", _("Newest first"), "created_at"),),
+        orders=by_time("created_at"),
         columns=tuple(
             Column(name)
             for name in (

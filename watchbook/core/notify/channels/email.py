@@ -114,7 +114,7 @@ class Email(ChannelKind):
     order = 10
 
     def unavailable(self) -> str:
-        return _("No mail server is set. An operator must set EMAIL_HOST.") if not is_set_up() else ""
+        return _("No mail server is set. An operator enters one under Settings.") if not is_set_up() else ""
 
     def check(self, given: Config, known: Config) -> dict[str, Any]:
         return check_email(given, known)

@@ -108,6 +108,27 @@ def test_a_delivery_that_was_given_up_can_be_resent(browser, webhook, hooks, not
     assert len(hooks.ids()) == 1
 
 
+def test_selected_deliveries_are_resent_together(browser, alice, bob, webhook, notification):
+    theirs = NotificationChannel.objects.create(user=bob, name="theirs", channel_type="email")
+    for number in range(3):
+        outbox.notify([webhook, theirs], notification(f"change:{number}"))
+    pending = Delivery.objects.get(channel=webhook, event_id="change:2")
+    Delivery.objects.exclude(pk=pending.pk).update(state="sent")
+    assert 'action="/deliveries/replay/"' in squeezed(browser.get("/deliveries/").content.decode())
+
+    given = {"pk": [*Delivery.objects.values_list("pk", flat=True), "x", "9" * 30], "next": "/deliveries/?state=sent"}
+    answer = browser.post("/deliveries/replay/", given, follow=True)
+    assert answer.redirect_chain == [("/deliveries/?state=sent", 302)]
+    page = squeezed(answer.content.decode())
+    assert "2 notifications queued." in page
+    assert "1 was not resent: Only notifications that were sent, skipped or given up can be resent." in page
+    assert {each.channel.name: each.state for each in Delivery.objects.select_related("channel")} == {
+        webhook.name: "pending",
+        theirs.name: "sent",
+    }
+    assert browser.post("/deliveries/replay/", {"next": "https://evil.example/"})["Location"] == "/deliveries/"
+
+
 def test_a_new_secret_is_shown_once_and_logged_as_an_event(browser, webhook):
     page = browser.post(f"/channels/{webhook.pk}/secret/").content.decode()
     fresh = config.read(NotificationChannel.objects.get(pk=webhook.pk))["secrets"][0]

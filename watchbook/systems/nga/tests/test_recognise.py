@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from standins.nga_board import NgaBoard
-from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
+from watchbook.base.testing.pages import squeezed
+from watchbook.base.testing.people import alice, client_of, operator  # noqa: F401 - fixtures
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.models import NotificationChannel
@@ -13,6 +14,7 @@ from watchbook.core.search.models import SavedSearch
 from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
 from watchbook.kit.formatting import today
+from watchbook.systems.nga.actions import TRIED_REQUESTS
 from watchbook.systems.nga.models import Forum, Thread
 from watchbook.systems.nga.tests.archive import Crawler
 
@@ -117,3 +119,17 @@ def test_author_is_watched_on_the_archived_boards(crawler: Crawler, alice: User)
     assert SavedSearch.objects.get().query == f'in:nga author:"{writer.author_name}"'
     assert added.url.startswith("/search/?q=in%3Anga+author")
     assert len(crawler.board.log.all()) == requests
+
+
+def test_settings_page_shows_the_answer_of_the_forum(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    browser = client_of(operator)
+
+    def tested() -> str:
+        return squeezed(browser.post("/operations/settings/nga/test/").content.decode())
+
+    board.world.add_topic("[讨论]纸灯笼")
+    assert "As a guest, without a cookie: the forum returned 1 topics of board 7." in tested()
+    board.faults.on("/thread.php").answer(503)
+    requests = len(board.log.all())
+    assert "As a guest, without a cookie: board 7 could not be read." in tested()
+    assert len(board.log.all()) - requests <= TRIED_REQUESTS

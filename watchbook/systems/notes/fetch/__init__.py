@@ -346,8 +346,8 @@ class Remote:
         )
 
 
-NONE = gettext_noop("No adapter is enabled. Set NOTES_ADAPTER.")
-NOT_CONFIRMED = gettext_noop("This adapter reads a live platform. Read its terms, then set NOTES_TERMS_CONFIRMED.")
+NONE = gettext_noop("No adapter is enabled. An operator chooses one under Settings.")
+NOT_CONFIRMED = gettext_noop("This adapter reads a live platform. Read its terms, then confirm them under Settings.")
 NOT_A_STANDIN = gettext_noop("NOTES_STANDIN_URL must be named in WATCHBOOK_TRUSTED_HOSTS.")
 NO_ADDRESS = gettext_noop("The adapter has no address.")
 

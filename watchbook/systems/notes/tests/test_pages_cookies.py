@@ -219,7 +219,19 @@ class TestOne:
 
     def test_tried_without_an_adapter_it_says_so(self, chief):
         row = add()
-        assert said(post(chief, "cookie_step", row.pk, "probe")) == ["No adapter is enabled. Set NOTES_ADAPTER."]
+        assert said(post(chief, "cookie_step", row.pk, "probe")) == [
+            "No adapter is enabled. An operator chooses one under Settings."
+        ]
+
+    def test_settings_page_shows_the_answer_of_the_platform(self, chief, platform, pool):
+        def tested():
+            return squeezed(chief.post("/operations/settings/notes/test/").content.decode())
+
+        assert "No cookie can be used. Add one to the cookie pool." in tested()
+        pool("good")
+        assert "The platform accepted the cookie good." in tested()
+        platform.account_mood("made-up-session-of-good-7731", "login")
+        assert "good: The platform no longer accepts this login. Replace the cookie." in tested()
 
     def test_out_of_turn_and_back_and_reset(self, chief):
         row = add()

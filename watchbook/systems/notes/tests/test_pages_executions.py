@@ -83,7 +83,7 @@ class TestExecutions:
         assert (run.name, run.requested_by.email) == ("notes.collect", "operator@example.com")
 
     def test_collect_now_says_why_it_cannot(self, chief, monkeypatch):
-        assert said(post(chief, "collect")) == ["No adapter is enabled. Set NOTES_ADAPTER."]
+        assert said(post(chief, "collect")) == ["No adapter is enabled. An operator chooses one under Settings."]
         assert b"No requests are sent to the platform" in get(chief, "candidates").content
         assert JobRun.objects.count() == 0
 

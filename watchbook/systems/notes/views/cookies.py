@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,11 +16,14 @@ from django.utils.translation import ngettext, pgettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
+from watchbook.base import clock
 from watchbook.core.accounts.access import person_of, staff_required
+from watchbook.core.accounts.models import User
+from watchbook.core.registry import Step
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.paging import keyset
-from watchbook.systems.notes import actions, encryption, options
+from watchbook.systems.notes import actions, encryption, fetch, options
 from watchbook.systems.notes.access import work_required
 from watchbook.systems.notes.forms import CookieForm, LimitsForm, ReplaceForm, add_form_error
 from watchbook.systems.notes.models import Breaker, Cookie, CookieLease, CookieStatus, under_limit
@@ -342,6 +346,24 @@ def _probe(request: HttpRequest, row: Cookie) -> None:
         messages.success(request, _("The platform accepted the cookie."))
     else:
         messages.warning(request, reason_text(found["code"], found["reason"]))
+
+
+def try_adapter(user: User | None) -> Iterator[Step]:
+    """Send one request through the adapter with the first cookie that can be used. For the settings page."""
+    try:
+        fetch.adapter()
+        row = Cookie.objects.usable(clock.now()).in_turn().first()
+        if row is None:
+            yield Step(False, _("No cookie can be used. Add one to the cookie pool."))
+            return
+        found = actions.probe_cookie(row.cookie_name, user=user)
+    except NotesError as error:
+        yield Step(False, _(error.message))
+        return
+    if found["success"]:
+        yield Step(True, _("The platform accepted the cookie %(name)s.") % {"name": row.cookie_name})
+    else:
+        yield Step(False, f"{row.cookie_name}: {reason_text(found['code'], found['reason'])}")
 
 
 def _show_cookie(

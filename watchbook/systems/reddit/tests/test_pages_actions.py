@@ -48,7 +48,7 @@ class TestActions:
     def test_missing_credentials_are_shown_on_every_page(self, filled, boss, monkeypatch):
         monkeypatch.delenv("REDDIT_CLIENT_ID")
         answer = boss.post("/reddit/crawl/", follow=True)
-        assert "REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET are not set" in text_of(answer)
+        assert "Reddit access is not set up." in text_of(answer)
         assert not JobRun.objects.live().exists()
         for path in PAGES:
             assert "no credentials are set" in text_of(boss.get(path)), path

@@ -194,7 +194,7 @@ def live(request: HttpRequest) -> HttpResponse:
 
 def _may_ask(request: HttpRequest) -> bool:
     if not options.is_live():
-        messages.error(request, _("REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET are not set. Reddit is not crawled."))
+        messages.error(request, _("Reddit access is not set up. Enter client ID and secret under Settings."))
     return options.is_live()
 
 
