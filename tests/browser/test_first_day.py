@@ -35,7 +35,7 @@ def sign_up(person: Visitor, email: str) -> None:
 
 def confirm(person: Visitor, world: World, email: str) -> None:
     """Open the link that came by mail."""
-    person.go(world.link_for(email, "confirm"))
+    person.go(world.link_for(email, f"{person.url}/accounts/confirm"))
     person.send("Confirm")
 
 

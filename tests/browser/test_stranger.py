@@ -164,7 +164,7 @@ def invite(stranger: Stranger, world: World, visitor: Callable[..., Visitor], de
     stranger.visitor.go("/people/")
     stranger.page.locator("#invite [name=email]").fill(email)
     stranger.click("#invite button[type=submit], #invite .btn--primary")
-    link = world.link_for(email, "/invite/")
+    link = world.link_for(email, f"{desk.url}/invite/")
     nora = visitor(desk)
     nora.go(link)
     nora.page.locator("[name=password1]").fill(PASSWORD)

@@ -64,7 +64,7 @@ def test_colleague_signs_up_with_the_mail(
     operator.sees(email)
     assert operator.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    link = world.link_for(email, "/invite/")
+    link = world.link_for(email, f"{team.url}/invite/")
 
     nora = visitor(team, width=width, locale=locale)
     nora.go(link)

@@ -14,7 +14,7 @@ from standins.demo_nga import Forum
 from standins.demo_notes import Notes
 from standins.demo_reddit import NAMES, Communities
 from standins.sitemap_site import SitemapSite
-from standins.smtp_sink import SmtpSink
+from standins.smtp_sink import Message, SmtpSink
 from standins.webhook_sink import WebhookSink
 from watchbook.core.ops.tests.processes import Running, environment, prepare_tables
 
@@ -45,10 +45,15 @@ class World:
         others = (self.hooks, self.forum.board, self.communities.site, self.notes.platform)
         return ",".join(site.netloc for site in (*self.sites.values(), *others))
 
-    def link_for(self, email: str, part: str) -> str:
-        """Wait for a mail to this address, and return its link with this part."""
-        mails = self.mail.wait_for(lambda mails: [mail for mail in mails if email in mail.recipients], MAIL_SECONDS)
-        return next(link for mail in mails if email in mail.recipients for link in mail.links() if part in link)
+    def link_for(self, email: str, start: str) -> str:
+        """Wait for a mail to this address with a link that begins so. Other servers may have written to it before."""
+
+        def links(mails: list[Message]) -> list[str]:
+            return [
+                link for mail in mails if email in mail.recipients for link in mail.links() if link.startswith(start)
+            ]
+
+        return links(self.mail.wait_for(links, MAIL_SECONDS))[0]
 
 
 class Desk:

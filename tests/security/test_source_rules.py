@@ -30,7 +30,10 @@ MAY_CONNECT = {
         "listens on loopback for a browser of ours; connections to the web are opened and checked by the transport",
     ),
     "base/web/redis_limit.py": ({"redis"}, "the operator's own server, to keep the pace of all processes"),
-    "base/testing/servers.py": ({"socket", "psycopg"}, "looks for servers of a test run"),
+    "base/testing/servers.py": (
+        {"socket", "psycopg", "pymysql"},
+        "looks for servers of a test run and makes databases there",
+    ),
     "core/notify/channels/email.py": ({"smtplib"}, "the operator's mail server"),
     "core/notify/channels/apprise.py": ({"apprise"}, "services whose hosts are in its own code, or trusted"),
     "core/ops/doctor.py": ({"smtplib", "kombu"}, "asks the operator's servers whether they answer"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import translation
 
 from watchbook.base import clock
-from watchbook.base.testing import migrated
+from watchbook.base.testing import migrated, servers
 
 
 def pytest_configure() -> None:
@@ -68,16 +69,22 @@ def _empty_only_filled_tables() -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """On SQLite: begin with a copy of a migrated file. Django looks for missing migrations and finds none."""
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """Begin with a copy of a migrated database. Django looks for missing migrations and finds none."""
     if connection.vendor == "sqlite":
         migrated.copy_to(Path(str(connection.settings_dict["TEST"]["NAME"])))
+        yield
+        return
+    url = servers.beside(os.environ["DATABASE_URL"], connection.creation._get_test_db_name())
+    migrated.copy_to_server(url)
+    yield
+    servers.drop(url)
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
-    """On SQLite the file is kept until the folder of this run is removed."""
-    return connection.vendor == "sqlite" or bool(request.config.getvalue("reuse_db"))
+def django_db_keepdb() -> bool:
+    """The copy is there already, and goes with the folder of this run or with the fixture above."""
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import os
 import socket
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 
@@ -79,6 +80,52 @@ def _postgres_from_wheel() -> str:
 
 def mariadb_url() -> str:
     return os.environ.get("TEST_MARIADB_URL", "mysql://root@127.0.0.1:3306/test")
+
+
+Rows = list[tuple[Any, ...]]
+
+
+def execute(url: str, *statements: str) -> list[Rows]:
+    """Run statements in this database of a server, each committed by itself, and return the rows of each."""
+    if url.startswith("postgres"):
+        import psycopg  # only where PostgreSQL is wanted
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            done = (connection.execute(statement.encode()) for statement in statements)
+            return [cursor.fetchall() if cursor.description else [] for cursor in done]
+    import pymysql  # only where MariaDB is wanted
+
+    parts = urlsplit(url)
+    with contextlib.closing(
+        pymysql.connect(
+            host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "",
+            database=parts.path[1:] or None, charset="utf8mb4", autocommit=True,
+        )
+    ) as link, link.cursor() as cursor:  # fmt: skip
+        found = []
+        for statement in statements:
+            cursor.execute(statement)
+            found.append(list(cursor.fetchall()))
+        return found
+
+
+def create(url: str, *, copy_of: str = "") -> None:
+    """Make the database of this address, empty; on PostgreSQL `copy_of` names the one that it is copied from."""
+    name = urlsplit(url).path[1:]
+    if url.startswith("postgres"):
+        how = f'TEMPLATE "{copy_of}"' if copy_of else ""
+        execute(beside(url, "postgres"), f'CREATE DATABASE "{name}" {how}')
+    else:
+        execute(beside(url, ""), f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin")
+
+
+def drop(url: str) -> None:
+    """Drop the database of this address, if there is one."""
+    name = urlsplit(url).path[1:]
+    if url.startswith("postgres"):
+        execute(beside(url, "postgres"), f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    else:
+        execute(beside(url, ""), f"DROP DATABASE IF EXISTS `{name}`")
 
 
 @cache

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from watchbook.base.testing import servers
+from watchbook.base.testing import migrated, servers
 from watchbook.core.ops.backup.archive import Damaged, Reader
 from watchbook.core.ops.tests.processes import Running, environment, prepare_tables, run
 
@@ -24,10 +24,6 @@ KIND = os.environ.get("WATCHBOOK_TEST_DATABASE", "sqlite")
 FILL = """
 import sys, django
 django.setup()
-import os
-if os.environ.get("DATABASE_URL"):
-    from django.core.management import call_command
-    call_command("migrate", verbosity=0)
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
@@ -76,38 +72,17 @@ def python(home: Path, code: str, *arguments: str, **extra: str) -> str:
 
 @pytest.fixture
 def databases():
-    """Addresses of two empty databases: to back up from, and to restore into."""
+    """Addresses of two databases: one with empty tables to back up from, an empty one to restore into."""
     if KIND == "sqlite":
         yield {}, {}
         return
-    names = [f"watchbook_{uuid4().hex[:12]}" for _ in range(2)]
-    url = servers.postgres_url() if KIND == "postgres" else servers.mariadb_url()
-    _server(url, [f"CREATE DATABASE {name}" for name in names])
-    yield tuple({"DATABASE_URL": servers.beside(url, name)} for name in names)
-    _server(url, [f"DROP DATABASE {name}{' WITH (FORCE)' if KIND == 'postgres' else ''}" for name in names])
-
-
-def _server(url: str, statements: list[str]) -> None:
-    if url.startswith("postgres"):
-        import psycopg
-
-        with psycopg.connect(url, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement)
-        return
-    from urllib.parse import urlsplit
-
-    import pymysql
-
-    parts = urlsplit(url)
-    with closing(
-        pymysql.connect(host=parts.hostname, port=parts.port, user=parts.username, password=parts.password or "")
-    ) as connection:
-        for statement in statements:
-            is_new = statement.startswith("CREATE")
-            connection.cursor().execute(
-                statement + (" CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin" if is_new else "")
-            )
+    server = servers.postgres_url() if KIND == "postgres" else servers.mariadb_url()
+    source, target = (servers.beside(server, f"watchbook_{uuid4().hex[:12]}") for _ in range(2))
+    migrated.copy_to_server(source)
+    servers.create(target)
+    yield {"DATABASE_URL": source}, {"DATABASE_URL": target}
+    for url in (source, target):
+        servers.drop(url)
 
 
 def filled(home: Path, count: int = 300, **extra: str) -> str:

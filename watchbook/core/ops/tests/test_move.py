@@ -16,7 +16,7 @@ import pytest
 from watchbook.base.testing import servers
 from watchbook.core.ops.tests.processes import environment, prepare_tables, run
 from watchbook.core.ops.tests.test_backup import FILL as FILL_ONE
-from watchbook.core.ops.tests.test_backup import _server, python
+from watchbook.core.ops.tests.test_backup import python
 
 pytestmark = pytest.mark.slow
 
@@ -35,21 +35,21 @@ class Databases:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.made: list[tuple[str, str]] = []
+        self.made: list[str] = []
 
     def new(self, kind: str) -> str:
         name = f"watchbook_{uuid4().hex[:12]}"
         if kind == "sqlite":
             prepare_tables(self.folder / name)
             return f"sqlite:///{self.folder / name / 'watchbook.sqlite3'}"
-        url = servers.postgres_url() if kind == "postgres" else servers.mariadb_url()
-        _server(url, [f"CREATE DATABASE {name}"])
-        self.made.append((url, name))
-        return servers.beside(url, name)
+        url = servers.beside(servers.postgres_url() if kind == "postgres" else servers.mariadb_url(), name)
+        servers.create(url)
+        self.made.append(url)
+        return url
 
     def drop(self) -> None:
-        for url, name in self.made:
-            _server(url, [f"DROP DATABASE {name}{' WITH (FORCE)' if url.startswith('postgres') else ''}"])
+        for url in self.made:
+            servers.drop(url)
 
 
 @pytest.fixture
