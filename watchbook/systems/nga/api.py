@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -208,6 +207,7 @@ def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, 
         "gone_at": state.gone_at if state else None,
         "followed_since": following.followed_at if following else None,
         "next_check_at": following.next_check_at if following else None,
+        "pages": [{"page_number": number, "read_at": at} for number, at in sorted(found.read_times().items())],
     }
 
 
@@ -305,17 +305,15 @@ def _end(request: HttpRequest, **key: Any) -> Status[None]:
 @router.get("/threads/{int:tid}/posts", response=PostPage)
 def posts(request: HttpRequest, tid: int, page: Query[ThreadPostsQuery]) -> dict[str, Any]:
     """List the posts of a thread by number, starting at `from_floor`; `author_id` filters by author."""
-    found = filters.thread(tid, page.fid)
-    rows = Post.objects.filter(thread=found).with_version_counts().with_parents()
+    rows = Post.objects.filter(thread=filters.thread(tid, page.fid)).with_version_counts().with_parents()
     rows = rows.select_related("facts")
     if page.author_id is not None:
         rows = rows.filter(author_source_user_id=min(max(page.author_id, 0), LARGEST))
     if page.from_floor > 0:
         rows = rows.filter(floor_number__gte=min(page.from_floor, 2**31 - 1))
-    make = partial(post_out, read=found.read_times())
     if asks_for_changes(page):
-        return mirrored(rows, filters.CHANGED, page, make=make)
-    return keyset(rows, page, by="floor_number", make=make)
+        return mirrored(rows, filters.CHANGED, page, make=post_out)
+    return keyset(rows, page, by="floor_number", make=post_out)
 
 
 @router.get("/posts/{int:post_id}/revisions", response=RevisionPage)
