@@ -36,6 +36,7 @@ from watchbook.systems.nga.models import (
     CrawlRun,
     CrawlRunThread,
     FloorRepair,
+    FollowedAuthor,
     Forum,
     Post,
     PostRevision,
@@ -57,6 +58,8 @@ from watchbook.systems.nga.schemas import (
     CrawlOut,
     CrawlPage,
     CrawlThreadPage,
+    FollowedAuthorOut,
+    FollowedAuthorPage,
     ForumOut,
     ForumPage,
     PostFoundPage,
@@ -248,6 +251,34 @@ def unfollow(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str
     """End following a topic. Its posts stay in the archive."""
     actions.unfollow(filters.thread(tid, fid), request=request)
     return thread(request, tid, fid)
+
+
+class AuthorIn(Schema):
+    author: str = Field(max_length=500, description="Author number, or an address that contains uid= or authorid=.")
+    author_name: str = Field(default="", max_length=80, description="Shown until the site names the author.")
+
+
+@router.get("/authors", response=FollowedAuthorPage)
+def authors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
+    """List the followed authors."""
+    return keyset(FollowedAuthor.objects.all(), page, by="author_source_user_id", make=FollowedAuthorOut.of)
+
+
+@router.post("/authors", auth=staff, response=FollowedAuthorOut)
+def follow_author(request: HttpRequest, body: AuthorIn) -> dict[str, Any]:
+    """Follow an author: new topics are archived, in whichever board, as far as the site lists them."""
+    try:
+        return FollowedAuthorOut.of(actions.follow_author(body.author, body.author_name, request=request))
+    except actions.InvalidAuthor as error:
+        raise Invalid(error.message, code="author") from None
+
+
+@router.delete("/authors/{int:uid}", auth=staff, response={204: None})
+def unfollow_author(request: HttpRequest, uid: int) -> Status[None]:
+    """End following an author. Archived topics stay."""
+    if not actions.unfollow_author(min(uid, LARGEST), request=request):
+        raise Http404
+    return Status(204, None)
 
 
 class SubscriptionIn(Schema):

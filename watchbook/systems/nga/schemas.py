@@ -18,6 +18,7 @@ from watchbook.systems.nga.filters import Match
 from watchbook.systems.nga.models import (
     CrawlRun,
     CrawlRunThread,
+    FollowedAuthor,
     Forum,
     Post,
     PostRevision,
@@ -194,6 +195,21 @@ class RevisionOut(Answer):
 
 class RevisionPage(Listing[RevisionOut]):
     """Versions, newest first."""
+
+
+class FollowedAuthorOut(Answer):
+    """An author whose new topics are archived."""
+
+    row = FollowedAuthor
+
+    author_source_user_id: int = said("User ID (uid).")
+    author_name: str
+    followed_at: datetime
+    next_check_at: datetime
+
+
+class FollowedAuthorPage(Listing[FollowedAuthorOut]):
+    """Followed authors by number."""
 
 
 class SubscriptionOut(Answer):
