@@ -10,10 +10,11 @@ from standins.faults import Faults, Rule
 from standins.faults.treatment import Treatment
 from standins.nga_board import answers, dialect, pages
 from standins.nga_board.gate import Gate
-from standins.nga_board.layout import page_count, page_rows
+from standins.nga_board.layout import page_count, page_rows, row_of
 from standins.nga_board.ledger import Archive, expected_archive
 from standins.nga_board.life import Life
 from standins.nga_board.plan import Known, Plan, plan_run
+from standins.nga_board.records import TOPICS_PER_PAGE
 from standins.nga_board.served import Served, served_topic
 from standins.nga_board.world import GONE, World
 from standins.server import Answer, Exchange, Request, Site
@@ -134,6 +135,8 @@ class NgaBoard(Site):
             }
 
     def _list(self, request: Request) -> Answer:
+        if "authorid" in request.params:
+            return self._author_list(request, int(request.params["authorid"]))
         fid, page = int(request.params.get("fid", "0")), _page_number(request)
         order = request.params.get("order_by", "lastpostdesc")
         rows = page_rows(self.world, fid, page, order)
@@ -144,6 +147,18 @@ class NgaBoard(Site):
         if form == "html":
             return Answer(200, pages.list_page(self.world, fid, rows, page), content_type=PAGE)
         data = answers.list_data(self.world, fid, rows, self.dialect)
+        return self._json(data, form, content_type=NAMELESS if form == "8" else SCRIPT)
+
+    def _author_list(self, request: Request, uid: int) -> Answer:
+        """Topics of one author in all boards; such a list has no board of its own."""
+        mine = [topic for topic in self.world.topics.values() if topic.is_listed and topic.opening.uid == uid]
+        rows = [row_of(topic) for topic in sorted(mine, key=lambda topic: -topic.posted_at)][:TOPICS_PER_PAGE]
+        if not rows:
+            return self._say(request, NO_RESULTS)
+        form = form_of(request)
+        if form == "html":
+            return Answer(200, pages.list_page(self.world, self.world.fid, rows, 1), content_type=PAGE)
+        data = answers.list_data(self.world, self.world.fid, rows, self.dialect) | {"__F": {}, "__ROWS": len(mine)}
         return self._json(data, form, content_type=NAMELESS if form == "8" else SCRIPT)
 
     def _topic(self, request: Request) -> Answer:

@@ -23,10 +23,14 @@ from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.actions import own_channels
+<<<<<<< HEAD
 from watchbook.core.registry import Step
 from watchbook.systems.nga import options
 from watchbook.systems.nga.fetch.reader import BoardReader
 from watchbook.systems.nga.models import FollowedThread, Forum, SingleTopicForum, Subscription, Thread
+=======
+from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, SingleTopicForum, Subscription, Thread
+>>>>>>> nga
 from watchbook.systems.nga.store import follow as following
 from watchbook.systems.nga.store.lists import SUGGESTED_FID, SUGGESTED_NAME, ensure_forum, list_url
 
@@ -137,6 +141,43 @@ def follow(thread: Thread, *, request: HttpRequest | None = None) -> FollowedThr
 def unfollow(thread: Thread, *, request: HttpRequest | None = None) -> None:
     if following.unfollow(thread):
         audit.record("nga.topic_unfollowed", subject=str(thread.source_thread_id), request=request)
+
+
+class InvalidAuthor(Exception):
+    """Not the number or address of an author."""
+
+    def __init__(self) -> None:
+        self.message = _("Enter an author number or an address such as %(example)s.") % {"example": "nuke.php?uid=123"}
+        super().__init__(self.message)
+
+
+_UID = re.compile(r"[?&](?:uid|authorid)=(\d{1,18})(?!\d)", re.ASCII)
+
+
+def author_number(text: str) -> int:
+    """Return the number of an author from the number or an address."""
+    text = text.strip()
+    found = _UID.search(text)
+    number = int(found[1]) if found else int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+    if number <= 0:
+        raise InvalidAuthor
+    return number
+
+
+@transaction.atomic
+def follow_author(text: str, name: str = "", *, request: HttpRequest | None = None) -> FollowedAuthor:
+    """Archive and follow the new topics of an author, in whichever board."""
+    uid = author_number(text)
+    audit.record("nga.author_followed", subject=str(uid), request=request)
+    return following.follow_author(uid, clean_text(name), clock.now())
+
+
+@transaction.atomic
+def unfollow_author(uid: int, *, request: HttpRequest | None = None) -> bool:
+    is_ended = following.unfollow_author(uid)
+    if is_ended:
+        audit.record("nga.author_unfollowed", subject=str(uid), request=request)
+    return is_ended
 
 
 @transaction.atomic

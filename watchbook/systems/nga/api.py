@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -37,6 +36,7 @@ from watchbook.systems.nga.models import (
     CrawlRun,
     CrawlRunThread,
     FloorRepair,
+    FollowedAuthor,
     Forum,
     Post,
     PostRevision,
@@ -58,6 +58,8 @@ from watchbook.systems.nga.schemas import (
     CrawlOut,
     CrawlPage,
     CrawlThreadPage,
+    FollowedAuthorOut,
+    FollowedAuthorPage,
     ForumOut,
     ForumPage,
     PostFoundPage,
@@ -208,6 +210,7 @@ def thread(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str, 
         "gone_at": state.gone_at if state else None,
         "followed_since": following.followed_at if following else None,
         "next_check_at": following.next_check_at if following else None,
+        "pages": [{"page_number": number, "read_at": at} for number, at in sorted(found.read_times().items())],
     }
 
 
@@ -248,6 +251,34 @@ def unfollow(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str
     """End following a topic. Its posts stay in the archive."""
     actions.unfollow(filters.thread(tid, fid), request=request)
     return thread(request, tid, fid)
+
+
+class AuthorIn(Schema):
+    author: str = Field(max_length=500, description="Author number, or an address that contains uid= or authorid=.")
+    author_name: str = Field(default="", max_length=80, description="Shown until the site names the author.")
+
+
+@router.get("/authors", response=FollowedAuthorPage)
+def authors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
+    """List the followed authors."""
+    return keyset(FollowedAuthor.objects.all(), page, by="author_source_user_id", make=FollowedAuthorOut.of)
+
+
+@router.post("/authors", auth=staff, response=FollowedAuthorOut)
+def follow_author(request: HttpRequest, body: AuthorIn) -> dict[str, Any]:
+    """Follow an author: new topics are archived, in whichever board, as far as the site lists them."""
+    try:
+        return FollowedAuthorOut.of(actions.follow_author(body.author, body.author_name, request=request))
+    except actions.InvalidAuthor as error:
+        raise Invalid(error.message, code="author") from None
+
+
+@router.delete("/authors/{int:uid}", auth=staff, response={204: None})
+def unfollow_author(request: HttpRequest, uid: int) -> Status[None]:
+    """End following an author. Archived topics stay."""
+    if not actions.unfollow_author(min(uid, LARGEST), request=request):
+        raise Http404
+    return Status(204, None)
 
 
 class SubscriptionIn(Schema):
@@ -305,17 +336,15 @@ def _end(request: HttpRequest, **key: Any) -> Status[None]:
 @router.get("/threads/{int:tid}/posts", response=PostPage)
 def posts(request: HttpRequest, tid: int, page: Query[ThreadPostsQuery]) -> dict[str, Any]:
     """List the posts of a thread by number, starting at `from_floor`; `author_id` filters by author."""
-    found = filters.thread(tid, page.fid)
-    rows = Post.objects.filter(thread=found).with_version_counts().with_parents()
+    rows = Post.objects.filter(thread=filters.thread(tid, page.fid)).with_version_counts().with_parents()
     rows = rows.select_related("facts")
     if page.author_id is not None:
         rows = rows.filter(author_source_user_id=min(max(page.author_id, 0), LARGEST))
     if page.from_floor > 0:
         rows = rows.filter(floor_number__gte=min(page.from_floor, 2**31 - 1))
-    make = partial(post_out, read=found.read_times())
     if asks_for_changes(page):
-        return mirrored(rows, filters.CHANGED, page, make=make)
-    return keyset(rows, page, by="floor_number", make=make)
+        return mirrored(rows, filters.CHANGED, page, make=post_out)
+    return keyset(rows, page, by="floor_number", make=post_out)
 
 
 @router.get("/posts/{int:post_id}/revisions", response=RevisionPage)

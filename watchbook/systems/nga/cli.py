@@ -77,6 +77,28 @@ def thread(tid: str, pages: str | None, follow: bool, now: datetime | None, as_j
 
 
 @group.command()
+@click.argument("uid", metavar="UID")
+@click.option("--end", is_flag=True, help="End following the author.")
+@with_json
+def author(uid: str, end: bool, as_json: bool) -> None:
+    """Follow an author: new topics are archived, in whichever board. UID is a number or an address."""
+    from watchbook.systems.nga import actions  # after Django is set up
+
+    try:
+        number = actions.author_number(uid)
+    except actions.InvalidAuthor as wrong:
+        raise click.BadParameter(wrong.message, param_hint="UID") from None
+    with failing_as(as_json):
+        if end and not actions.unfollow_author(number):
+            raise Failure(f"Author {number} is not followed.", "not_found")
+        if not end:
+            actions.follow_author(uid)
+        answer(
+            {"uid": number, "is_followed": not end}, [f"{number}: {'ended' if end else 'followed'}"], as_json=as_json
+        )
+
+
+@group.command()
 @click.argument("tid", metavar="TID", required=False)
 @click.option("--fid", type=int, help="All topics of a board, as a zip.")
 @click.option("--form", type=click.Choice(["html", "markdown", "epub", "jsonl"]), default="html", show_default=True)

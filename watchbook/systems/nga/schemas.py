@@ -18,6 +18,7 @@ from watchbook.systems.nga.filters import Match
 from watchbook.systems.nga.models import (
     CrawlRun,
     CrawlRunThread,
+    FollowedAuthor,
     Forum,
     Post,
     PostRevision,
@@ -127,6 +128,13 @@ class TagOut(Answer):
     tag_source: str = said("topic_tag or title_prefix.")
 
 
+class PageReadOut(Answer):
+    """A page of 20 posts, by post number."""
+
+    page_number: int
+    read_at: datetime = said("When the page was last read whole; later edits on it are not known.")
+
+
 class ThreadDetail(ThreadOut):
     """A thread (topic) with its tags and gaps."""
 
@@ -138,6 +146,7 @@ class ThreadDetail(ThreadOut):
     gone_at: datetime | None = said("When the site was found to have deleted or hidden the topic.")
     followed_since: datetime | None = said("Since when the topic is checked for new posts; null if it is not followed.")
     next_check_at: datetime | None = said("The next check of a followed topic.")
+    pages: list[PageReadOut]
 
 
 class PostOut(Answer):
@@ -163,7 +172,6 @@ class PostOut(Answer):
     source_edited_at: datetime | None = said("Last edit, as the site gives it.")
     client_text: str = said("Code and model of the author's device, as the site gives them.")
     parent_source_post_id: int | None = said("For a comment: pid of the post it belongs to. Otherwise null.")
-    page_read_at: datetime | None = said("When the page of the post was last read whole; later edits are not known.")
 
 
 class PostPage(Mirrored[PostOut]):
@@ -187,6 +195,21 @@ class RevisionOut(Answer):
 
 class RevisionPage(Listing[RevisionOut]):
     """Versions, newest first."""
+
+
+class FollowedAuthorOut(Answer):
+    """An author whose new topics are archived."""
+
+    row = FollowedAuthor
+
+    author_source_user_id: int = said("User ID (uid).")
+    author_name: str
+    followed_at: datetime
+    next_check_at: datetime
+
+
+class FollowedAuthorPage(Listing[FollowedAuthorOut]):
+    """Followed authors by number."""
 
 
 class SubscriptionOut(Answer):
@@ -372,15 +395,14 @@ def found_out(match: Match) -> dict[str, Any]:
     }
 
 
-def post_out(post: Post, read: Mapping[int, datetime]) -> dict[str, Any]:
-    """`post` was read with its facts (`select_related`); `read` has the times of its topic's pages."""
+def post_out(post: Post) -> dict[str, Any]:
+    """`post` was read with its facts (`select_related`)."""
     facts = getattr(post, "facts", None)
     return PostOut.of(
         post,
         up_vote_count=facts.up_vote_count if facts else 0,
         source_edited_at=facts.source_edited_at if facts else None,
         client_text=facts.client_text if facts else "",
-        page_read_at=read.get(post.page_number),
         revision_count=post.version_count,  # type: ignore[attr-defined]
         parent_source_post_id=post.parent_source_post_id,  # type: ignore[attr-defined]
     )

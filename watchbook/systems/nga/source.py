@@ -42,6 +42,7 @@ AUDIT_BADGES = {
 }
 FIGURES = {
     "audit_run_id": _p("forum figure", "audit ID"),
+    "authors": _p("forum figure", "authors"),
     "date_window_end": _p("forum figure", "window end"),
     "date_window_start": _p("forum figure", "window start"),
     "failed_db_count": _p("forum figure", "database errors"),
@@ -54,6 +55,7 @@ FIGURES = {
     "http_request_count": _p("forum figure", "requests"),
     "list_pages": _p("forum figure", "list pages"),
     "missing_thread_count": _p("forum figure", "topics with missing posts"),
+    "new_topics": _p("forum figure", "new topics"),
     "new_post_count": _p("forum figure", "new posts"),
     "partial_thread_count": _p("forum figure", "partly repaired topics"),
     "queued": _p("forum figure", "queued files"),
@@ -148,7 +150,7 @@ SOURCE = Source(
         ),
         Job(
             name="nga.follow",
-            title="Check followed topics",
+            title="Check followed topics and authors",
             run=f"{PACKAGE}.jobs.follow:check_followed",
             wanted=f"{PACKAGE}.jobs.follow:anything_due",
             schedule=every(minutes=15),
@@ -198,6 +200,8 @@ SOURCE = Source(
         ("nga.forum_changed", "Board changed"),
         ("nga.topic_followed", "Forum topic followed"),
         ("nga.topic_unfollowed", "Forum topic unfollowed"),
+        ("nga.author_followed", "Forum author followed"),
+        ("nga.author_unfollowed", "Forum author unfollowed"),
         ("nga.subscribed", "Forum notifications set"),
         ("nga.unsubscribed", "Forum notifications ended"),
     ),

@@ -22,6 +22,7 @@ urlpatterns = [
     path("topics/<int:tid>/follow/", forums.follow_topic, name="follow_topic"),
     path("topics/<int:tid>/notify/", notify.topic, name="notify_topic"),
     path("topics/<int:tid>/authors/<int:uid>/notify/", notify.author, name="notify_author"),
+    path("topics/<int:tid>/authors/<int:uid>/follow/", forums.follow_author, name="follow_author"),
     path("topics/<int:tid>/feed/", forums.topic_feed, name="topic_feed"),
     path("pictures/<slug:digest>/", content.picture, name="picture"),
     path("runs/", runs.runs, name="runs"),

@@ -231,7 +231,7 @@ def write_jsonl(thread: Thread, path: Path) -> Written:
         for chapter in chapters(thread):
             for item in chapter.items:
                 if not isinstance(item, Gap):
-                    out.write(_line({"kind": "post", "tid": thread.source_thread_id, **post_out(item.post, read)}))
+                    out.write(_line({"kind": "post", "tid": thread.source_thread_id, **post_out(item.post)}))
     return topic.written
 
 

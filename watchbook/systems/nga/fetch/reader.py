@@ -25,7 +25,7 @@ from watchbook.systems.nga.errors import (
     SiteError,
 )
 from watchbook.systems.nga.fetch import requests
-from watchbook.systems.nga.fetch.requests import Form, list_address, topic_address
+from watchbook.systems.nga.fetch.requests import Form, author_address, list_address, topic_address
 from watchbook.systems.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
 
 # Failed requests in a row after which a run stops asking: then the site is at fault, not a page.
@@ -132,6 +132,13 @@ class BoardReader:
         except PastEnd:
             return ListPage(fid, "", (), None, None)
         return found
+
+    def author_page(self, uid: int) -> ListPage:
+        """The newest topics of one author. None of them: a page without topics."""
+        try:
+            return self._in_any_form(ListPage, lambda form: author_address(uid, 1, form), 1, list(Form))
+        except PastEnd:
+            return ListPage(0, "", (), None, None)
 
     def topic_page(self, tid: int, page: int) -> TopicPage:
         """One page of a topic. Whether it may be taken for whole is `TopicPage.is_complete(page)`."""

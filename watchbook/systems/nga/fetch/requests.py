@@ -30,6 +30,11 @@ def list_address(fid: int, page: int, form: Form) -> str:
     return _address("thread.php", {"fid": fid, "order_by": "postdatedesc", "page": page}, form)
 
 
+def author_address(uid: int, page: int, form: Form) -> str:
+    """The topics of one author in all boards, newest first."""
+    return _address("thread.php", {"authorid": uid, "order_by": "postdatedesc", "page": page}, form)
+
+
 def topic_address(tid: int, page: int, form: Form) -> str:
     return _address("read.php", {"tid": tid, "page": page}, form)
 

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 
 from watchbook.base.clock import SHANGHAI
+from watchbook.base.work import crash_point
+from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga.errors import NgaError, SiteError
 from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.jobs.topic import TopicReader, begin_at_last_post
-from watchbook.systems.nga.models import FollowedThread, Forum, RunKind, ThreadReadingState
+from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, RunKind, ThreadReadingState
+from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store import follow
 from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, save_counts, save_result, window_of
 
+log = logging.getLogger(__name__)
+THREAD = "nga.thread"
+
 
 def anything_due(now: datetime) -> bool:
-    return FollowedThread.objects.filter(next_check_at__lte=now).exists()
+    rows = (FollowedThread.objects, FollowedAuthor.objects)
+    return any(each.filter(next_check_at__lte=now).exists() for each in rows)
 
 
 def check_followed(ctx: JobContext) -> Outcome:
@@ -29,10 +37,34 @@ def check_followed(ctx: JobContext) -> Outcome:
         failure = _check_board(ctx, forum, rows, counts)
         if failure is not None:
             break  # all boards are on one site
+    failure = failure or _check_authors(ctx, counts)
     if failure is not None:
         error = {"code": failure.code, "message": failure.summary}
         return Outcome("failed", {**counts, "error": error})
     return Outcome("done", dict(counts)) if counts else NOTHING_TO_DO
+
+
+def _check_authors(ctx: JobContext, counts: Counter[str]) -> SiteError | None:
+    """One request for each due author; a crawl is queued for each new topic, which is then followed."""
+    reader = BoardReader()
+    for author in follow.due_authors(ctx.now):
+        page: ListPage | None = None
+        try:
+            page = reader.author_page(author.pk)
+        except SiteError as failure:
+            counts["http_request_count"] += reader.http_request_count
+            return failure
+        except NgaError as failure:
+            log.warning("topics of author %s: %s", author.pk, failure.summary)
+        counts["authors"] += 1
+        with ctx.writing():
+            for tid in follow.new_topics(author, page) if page else ():
+                queue.enqueue(THREAD, {"tid": tid, "follow": True}, exclusive=f"{THREAD}:{tid}")
+                counts["new_topics"] += 1
+            crash_point("nga.author_checked")
+            follow.record_author_check(author, page, ctx.now)
+    counts["http_request_count"] += reader.http_request_count
+    return None
 
 
 def _check_board(

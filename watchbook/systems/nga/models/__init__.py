@@ -3,6 +3,7 @@
 from watchbook.systems.nga.models.forum import (
     MOST_PAGES,
     PAGE_LIMIT,
+    FollowedAuthor,
     FollowedThread,
     Forum,
     SingleTopicForum,
@@ -51,6 +52,7 @@ __all__ = [
     "CrawlRunThread",
     "ErrorCategory",
     "FloorRepair",
+    "FollowedAuthor",
     "FollowedThread",
     "Forum",
     "MediaAsset",

@@ -326,6 +326,24 @@ class FollowedThread(models.Model):
         db_table_comment = "持续关注的主题（超出三天窗口后继续抓取，直到无新回复）"
 
 
+class FollowedAuthor(models.Model):
+    """An author whose new topics are archived, in whichever board, as far as the site lists them."""
+
+    author_source_user_id = models.PositiveBigIntegerField(primary_key=True)
+    author_name = models.CharField(max_length=80, default="")
+    followed_at = WallTimeField()
+    next_check_at = WallTimeField(db_index=True)
+    failure_count = models.PositiveIntegerField(default=0)
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "followed_authors"
+        db_table_comment = "持续关注的作者（归档其在任意版块新发的主题）"
+
+    def __str__(self) -> str:
+        return self.author_name or str(self.author_source_user_id)
+
+
 class TagSource(models.TextChoices):
     TOPIC_TAG = "topic_tag"
     TITLE_PREFIX = "title_prefix"

@@ -8,14 +8,15 @@ from datetime import datetime, timedelta
 from watchbook.core.stream import entries as stream
 from watchbook.core.watching import Plan
 from watchbook.systems.nga import options
-from watchbook.systems.nga.models import MOST_PAGES, FollowedThread, Forum, SingleTopicForum, Thread
-from watchbook.systems.nga.parse import TopicPage
+from watchbook.systems.nga.models import MOST_PAGES, FollowedAuthor, FollowedThread, Forum, SingleTopicForum, Thread
+from watchbook.systems.nga.parse import ListPage, TopicPage
 from watchbook.systems.nga.store.lists import attach_tags, list_url, prefix_of, tags_of_title
 from watchbook.systems.nga.store.publish import NEW_TOPIC, SCOPE, SOURCE, index_threads, path, publish_topics
 from watchbook.systems.nga.store.versions import MAX_NAME, MAX_TITLE, Cuts, fit_count, fit_text
 
 REPLIED = "replied"
 MOST_CHECKS = 200
+MOST_NEW_TOPICS = 20
 
 
 def store_topic(page: TopicPage, now: datetime) -> Thread:
@@ -100,6 +101,46 @@ def record_check(row: FollowedThread, new_count: int, now: datetime, *, is_ok: b
     row.next_check_at, row.updated_at = next_check(row.thread, now, row.failure_count), now
     row.save(update_fields=["failure_count", "next_check_at", "updated_at"])
     return True
+
+
+def follow_author(uid: int, name: str, now: datetime) -> FollowedAuthor:
+    """Follow an author; a second time changes nothing."""
+    values = {"author_name": name[:MAX_NAME], "followed_at": now, "next_check_at": now, "updated_at": now}
+    return FollowedAuthor.objects.get_or_create(author_source_user_id=uid, defaults=values)[0]
+
+
+def unfollow_author(uid: int) -> bool:
+    return bool(FollowedAuthor.objects.filter(pk=uid).delete()[0])
+
+
+def due_authors(now: datetime) -> Sequence[FollowedAuthor]:
+    return list(FollowedAuthor.objects.filter(next_check_at__lte=now).order_by("next_check_at", "pk")[:MOST_CHECKS])
+
+
+def new_topics(author: FollowedAuthor, page: ListPage) -> list[int]:
+    """Topics that the author opened after being followed and that are not in the archive."""
+    own = {
+        record.tid
+        for record in page.topics
+        if record.author_source_user_id == author.pk
+        and not record.is_mirror
+        and record.thread_created_at is not None
+        and record.thread_created_at >= author.followed_at
+    }
+    known = Thread.objects.filter(source_thread_id__in=own).values_list("source_thread_id", flat=True)
+    return sorted(own - set(known))[:MOST_NEW_TOPICS]
+
+
+def record_author_check(author: FollowedAuthor, page: ListPage | None, now: datetime) -> None:
+    """Set the next check; None: the list could not be read."""
+    if page is not None and not author.author_name:
+        names = (record.author_name for record in page.topics if record.author_source_user_id == author.pk)
+        author.author_name = next(names, "")[:MAX_NAME]
+    author.failure_count = 0 if page is not None else author.failure_count + 1
+    plan = Plan(interval=timedelta(hours=options.FOLLOW_HOURS.value))
+    author.next_check_at = plan.next_at(f"author:{author.pk}", now, failures=author.failure_count)
+    author.updated_at = now
+    author.save(update_fields=["author_name", "failure_count", "next_check_at", "updated_at"])
 
 
 def _publish(thread: Thread, count: int, now: datetime) -> None:

@@ -199,7 +199,8 @@ def _move(thread: Thread, reading: PageReading, floors: Sequence[KnownFloor | Ne
     if reading.moves_on:
         wanted["crawl_backfill_next_page_number"] = reading.next_page
     values |= {name: value for name, value in wanted.items() if getattr(thread, name) != value}
-    if values:
+    # A reading of single pages changes until when edits are known, which mirrors of the list have to see.
+    if values or not reading.moves_on:
         values["updated_at"] = now
         for name, value in values.items():
             setattr(thread, name, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.systems.nga.models import Subscription
+from watchbook.systems.nga.models import FollowedAuthor, Subscription
 from watchbook.systems.nga.tests import desk
 
 
@@ -20,6 +20,9 @@ def furnish(owner: User) -> dict[str, list[str]]:
     audit = desk.make_audit(thread, [1])
     chosen = Subscription.objects.create(user=owner, thread=thread, created_at=desk.START)
     chosen.channels.set(NotificationChannel.objects.of(owner)[:1])
+    FollowedAuthor.objects.create(
+        author_source_user_id=post.author_source_user_id, followed_at=desk.START, next_check_at=desk.START
+    )
     return {
         "tid": [str(thread.source_thread_id)],
         "uid": [str(post.author_source_user_id)],

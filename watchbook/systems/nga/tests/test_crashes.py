@@ -16,6 +16,7 @@ from watchbook.base.testing import servers
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.media.models import FileReference, KeptFile
+from watchbook.systems.nga import actions
 from watchbook.systems.nga.models import (
     CrawlRun,
     Post,
@@ -124,3 +125,20 @@ def test_files_whose_finder_was_killed_are_queued_once(board, place):
         run_now("nga.media")
     assert KeptFile.objects.get().url == f"{board.url}/a.png"
     assert FileReference.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "place", ["nga.fetched:1", "nga.author_checked:1", "job.before_commit:1", "job.after_commit:1"]
+)
+def test_an_author_whose_check_was_killed_loses_no_topic_and_queues_none_twice(board, place):
+    uid = board.world.uid_of("灯塔人")
+    with clock.set_to(board.world.moment):
+        actions.follow_author(str(uid))
+    board.world.advance(hours=1)
+    tid = board.world.add_topic("[攻略]新灯塔", author="灯塔人", fid=-447601)
+    board.world.advance(hours=1)
+    killed_at(place, "jobs", "run", "nga.follow", "--now", board.world.moment.isoformat())
+    with clock.set_to(board.world.moment):
+        run_now("nga.follow")
+    queued = JobRun.objects.filter(name="nga.thread", state="queued")
+    assert [run.args for run in queued] == [{"tid": tid, "follow": True}]

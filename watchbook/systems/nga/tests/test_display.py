@@ -10,7 +10,7 @@ from watchbook.systems.nga.models import Thread
 from watchbook.systems.nga.parse.bbcode import render
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.parse.topic import attachments
-from watchbook.systems.nga.store.media import pictures_of
+from watchbook.systems.nga.store.media import files_in
 from watchbook.systems.nga.tests.desk import browser, get, make_thread
 from watchbook.systems.nga.views.content import shown_html
 from watchbook.systems.nga.views.page_header import own_title, title_prefixes
@@ -64,10 +64,10 @@ def test_wide_table_scrolls_on_its_own():
 
 @pytest.mark.parametrize("given", ["//img.example/a.jpg", "https://img.example/a.jpg"])
 def test_picture_with_an_address_of_its_own_is_kept(given):
-    assert pictures_of(render(f"[img]{given}[/img]")) == ["https://img.example/a.jpg"]
+    assert files_in(render(f"[img]{given}[/img]")) == [("https://img.example/a.jpg", "picture")]
     (file,) = attachments([{"attachurl": given, "type": "img"}], Addresses())
     assert file.url == "https://img.example/a.jpg"
 
 
 def test_picture_with_a_path_of_the_site_is_kept():
-    assert pictures_of(render("[img]/attachments/a.jpg[/img]")) == ["https://bbs.nga.cn/attachments/a.jpg"]
+    assert files_in(render("[img]/attachments/a.jpg[/img]")) == [("https://bbs.nga.cn/attachments/a.jpg", "picture")]

@@ -15,7 +15,7 @@ from watchbook.base.testing.people import alice, client_of
 from watchbook.core.jobs import runner
 from watchbook.systems.nga.models import CrawlRun, Post, Thread, ThreadPageReading
 from watchbook.systems.nga.store import readings
-from watchbook.systems.nga.tests.archive import differences, floors_of
+from watchbook.systems.nga.tests.archive import differences, floors_of, thread_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 __all__ = ["alice"]
@@ -74,6 +74,12 @@ def test_reading_moves_neither_cursor_nor_list_fields(board, crawler, tid):
     assert Thread.objects.values_list(*names).get() == before
     assert list(Post.objects.values_list("pk", "updated_at")) == posts
     assert crawler.crawl()["http_request_count"] == 1
+
+
+def test_mirrors_of_the_list_see_that_a_page_was_read(board, crawler, tid):
+    before = thread_of(tid).updated_at
+    reread(board, days=3)
+    assert thread_of(tid).updated_at > before
 
 
 def test_every_whole_reading_is_noted_with_its_page(board, crawler, tid):
@@ -236,7 +242,7 @@ def test_pages_list_and_api_say_until_when_edits_are_known(board, crawler, tid, 
     client = client_of(alice)
     with clock.set_to(board.world.moment):
         topic, listed = client.get(f"/nga/topics/{tid}/").text, client.get(reverse("nga:topics")).text
-        detail, posts = (client.get(f"/api/v1/nga/threads/{tid}{end}").json() for end in ("", "/posts"))
+        detail = client.get(f"/api/v1/nga/threads/{tid}").json()
         (row,) = client.get("/api/v1/nga/threads").json()["items"]
         found = [len(client.get("/api/v1/nga/threads?outdated=true").json()["items"])]
     assert "later edits on it are not known yet" in topic
@@ -244,8 +250,8 @@ def test_pages_list_and_api_say_until_when_edits_are_known(board, crawler, tid, 
     assert "edits known until" in listed
     assert datetime.fromisoformat(detail["edits_known_until"]) == first
     assert row["edits_known_until"] == detail["edits_known_until"]
-    read = {post["floor_number"]: datetime.fromisoformat(post["page_read_at"]) for post in posts["items"]}
-    assert (read[0], read[45]) == (first, board.world.moment)
+    read = {page["page_number"]: datetime.fromisoformat(page["read_at"]) for page in detail["pages"]}
+    assert read == {1: first, 2: first, 3: board.world.moment}
     with clock.set_to(first + timedelta(days=8)):
         found.append(len(client.get("/api/v1/nga/threads?outdated=true").json()["items"]))
         assert "灯塔" in client.get(reverse("nga:topics"), {"outdated": "1"}).text

@@ -134,6 +134,22 @@ def follow_topic(request: HttpRequest, tid: int) -> HttpResponse:
     return redirect(path(thread))
 
 
+@staff_required
+@require_POST
+def follow_author(request: HttpRequest, tid: int, uid: int) -> HttpResponse:
+    """Follow an author of this topic, or end following."""
+    thread = filters.thread(tid, request.GET.get("fid"))
+    if request.POST.get("end"):
+        actions.unfollow_author(uid, request=request)
+        messages.success(request, _("The author is no longer followed."))
+    elif (name := filters.author_name(thread, uid)) is not None:
+        actions.follow_author(str(uid), name, request=request)
+        messages.success(request, _("New topics of this author are archived."))
+    else:
+        raise Http404
+    return redirect("nga:notify_author", tid, uid)
+
+
 def _fid(text: str) -> int | None:
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 12 else None

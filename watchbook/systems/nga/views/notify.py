@@ -17,8 +17,8 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.systems.nga import actions, filters, options
-from watchbook.systems.nga.models import Subscription, Thread
+from watchbook.systems.nga import actions, filters
+from watchbook.systems.nga.models import FollowedAuthor, Subscription, Thread
 from watchbook.systems.nga.store.publish import path
 
 CHOICES = ("notifies_posts", "notifies_edits", "is_starter_only")
@@ -98,7 +98,8 @@ def _page(
         "author": author,
         "chosen": chosen,
         "form": form,
-        "follow_hours": options.FOLLOW_HOURS.value,
+        "followed": FollowedAuthor.objects.filter(pk=author[0]).first() if author else None,
+        "is_operator": user.is_staff,
         "has_channels": form.fields["channels"].queryset.exists(),  # type: ignore[attr-defined]
     }
     return render(request, "nga/notify.html", context, status=422 if form.errors else 200)
