@@ -12,18 +12,12 @@ from tests.browser.driver import Visitor
 from watchbook.base.testing.environment import NIGHTLY
 
 # A link to the original leads away from Watchbook; a kept picture or video is a file, not a page.
-<<<<<<< HEAD
-LINKS = """() => [...document.querySelectorAll("a[href]:not([rel~=external])")].map((link) =>
-  [link.href, link.hasAttribute("download") || Boolean(link.pathname?.startsWith("/media/"))])"""
-# Ids, archives, executions, notes; and the names of communities and posts, which stand after their kind.
-=======
 # In a drawing, `href` of a link is an object.
 LINKS = """() => [...document.querySelectorAll("a[href]:not([rel~=external])")].map((link) => {
   const address = new URL(link.getAttribute("href"), document.baseURI);
   return [address.href, link.hasAttribute("download") || address.pathname.startsWith("/media/")];
 })"""
 # Ids, archives, executions, notes; and the names of communities, people and posts, which stand after their kind.
->>>>>>> suite
 _VARIABLE = re.compile(
     r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+|[\w.-]+\.tar\S*|exec-[\w-]+|[0-9a-f]{24})(?=/|$)"
     r"|(?<=/reddit/r)/\w+|(?<=/reddit/posts)/\w+|(?<=/reddit/u)/[\w-]+"

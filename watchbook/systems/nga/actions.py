@@ -23,14 +23,10 @@ from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.actions import own_channels
-<<<<<<< HEAD
 from watchbook.core.registry import Step
 from watchbook.systems.nga import options
 from watchbook.systems.nga.fetch.reader import BoardReader
-from watchbook.systems.nga.models import FollowedThread, Forum, SingleTopicForum, Subscription, Thread
-=======
 from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, SingleTopicForum, Subscription, Thread
->>>>>>> nga
 from watchbook.systems.nga.store import follow as following
 from watchbook.systems.nga.store.lists import SUGGESTED_FID, SUGGESTED_NAME, ensure_forum, list_url
 
