@@ -146,20 +146,20 @@ def comments(community: str, switch: str, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--community", default="", help="Import only this community; else all communities of the list.")
 @click.option("--max-window", type=click.IntRange(1, 2048), default=2048, help="Most megabytes of a zstd window.")
-@click.option("--left-out", type=click.Path(path_type=Path, dir_okay=False), help="Write line and reason to this file.")
+@click.option("--skipped", type=click.Path(path_type=Path, dir_okay=False), help="Write line and reason to this file.")
 @with_json
-def import_file(file: Path, community: str, max_window: int, left_out: Path | None, as_json: bool) -> None:
+def import_file(file: Path, community: str, max_window: int, skipped: Path | None, as_json: bool) -> None:
     """Import posts or comments from a dump (.zst or JSON Lines). An interrupted import continues where it ended."""
     from watchbook.systems.reddit.actions.imports import import_dump  # after Django is set up
     from watchbook.systems.reddit.dumps import UnreadableDump
     from watchbook.systems.reddit.store.imports import ImportInterrupted
 
     progress = Progress()
-    with failing_as(as_json), left_out.open("a", encoding="utf-8") if left_out else nullcontext() as listed:
+    with failing_as(as_json), skipped.open("a", encoding="utf-8") if skipped else nullcontext() as listed:
         try:
             row = import_dump(
                 file, community=community, window_megabytes=max_window, progress=progress,
-                left_out=lambda line, reason: listed.write(f"{line}\t{reason}\n") if listed else None,
+                skipped=lambda line, reason: listed.write(f"{line}\t{reason}\n") if listed else None,
             )  # fmt: skip
         except UnreadableDump as error:
             raise Failure(f"{file.name} cannot be read: {error}.", "unreadable_dump") from None
@@ -167,9 +167,9 @@ def import_file(file: Path, community: str, max_window: int, left_out: Path | No
             raise Failure("Another process imports this file.", "import_running") from None
         finally:
             progress.end()
-        names = ("lines", "new", "updated", "unchanged", "versions", "left_out")
+        names = ("lines", "new", "updated", "unchanged", "versions", "skipped")
         figures = {name: getattr(row, name) for name in names}
-        reasons = [f"left out, {reason}: {count}" for reason, count in sorted(row.left_out.items())]
+        reasons = [f"skipped, {reason}: {count}" for reason, count in sorted(row.skipped.items())]
         answer(figures, [*(f"{name}: {figures[name]}" for name in names[:-1]), *reasons], as_json=as_json)
 
 

@@ -17,7 +17,7 @@ from watchbook.core.accounts import audit
 from watchbook.systems.reddit import dumps
 from watchbook.systems.reddit.jobs.crawl import full_name
 from watchbook.systems.reddit.models import CommunityCache, DumpImport
-from watchbook.systems.reddit.parse import LeftOut, parse_line
+from watchbook.systems.reddit.parse import SkippedLine, parse_line
 from watchbook.systems.reddit.store.imports import Placed, store_batch
 
 BATCH = 500
@@ -30,10 +30,10 @@ CHOSEN = (NOT_LISTED, OTHER)
 
 @dataclass
 class Batch:
-    """Some lines: what is imported, and what is left out with its line number."""
+    """Some lines: what is imported, and what is skipped with its line number."""
 
     items: list[Placed] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -43,7 +43,7 @@ def import_dump(
     community: str = "",
     window_megabytes: int = dumps.MAX_WINDOW_MEGABYTES,
     progress: Callable[[dict[str, Any]], None] = lambda figures: None,
-    left_out: Callable[[int, str], None] = lambda line, reason: None,
+    skipped: Callable[[int, str], object] = lambda line, reason: None,
 ) -> DumpImport:
     """Import a file, from where an interrupted import of the same file ended. A finished one is not read again."""
     row = _begin(path, full_name(community) if community else "")
@@ -52,14 +52,15 @@ def import_dump(
     homes = _homes(row.community_name)
     found = islice(dumps.lines(path, window_megabytes=window_megabytes), row.lines, None)
     for batch, lines in _batches(found, row, homes):
-        store_batch(row, batch.items, batch.left_out, lines=lines, now=clock.now())
+        # Before they are stored: after a kill a line may be listed twice, but none is missing.
         for number, reason in batch.problems:
-            left_out(number, reason)
-        progress({"lines": row.lines, "new": row.new, "updated": row.updated, "left_out": sum(row.left_out.values())})
+            skipped(number, reason)
+        row = store_batch(row, batch.items, batch.skipped, lines=lines, now=clock.now())
+        progress({"lines": row.lines, "new": row.new, "updated": row.updated, "skipped": sum(row.skipped.values())})
     with transaction.atomic():
         row.finished_at = row.updated_at = clock.now()
         row.save(update_fields=["finished_at", "updated_at"])
-        audit.record("reddit.imported", subject=row.file_name, lines=row.lines, new=row.new, left_out=row.left_out)
+        audit.record("reddit.imported", subject=row.file_name, lines=row.lines, new=row.new, skipped=row.skipped)
     return row
 
 
@@ -98,14 +99,14 @@ def _add(batch: Batch, line: bytes | None, number: int, homes: dict[str, str], e
         return
     try:
         if line is None:
-            raise LeftOut(TOO_LONG)
+            raise SkippedLine(TOO_LONG)
         dumped = parse_line(line)
         home = homes.get(dumped.item.subreddit.lower())
         if home is None:
-            raise LeftOut(elsewhere)
-    except LeftOut as left:
-        reason = str(left)
-        batch.left_out[reason] += 1
+            raise SkippedLine(elsewhere)
+    except SkippedLine as error:
+        reason = str(error)
+        batch.skipped[reason] += 1
         batch.problems += [] if reason in CHOSEN else [(number, reason)]
     else:
         batch.items.append(Placed(dumped, home))

@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 ("updated", models.BigIntegerField(default=0)),
                 ("unchanged", models.BigIntegerField(default=0)),
                 ("versions", models.BigIntegerField(default=0)),
-                ("left_out", models.JSONField(default=dict)),
+                ("skipped", models.JSONField(default=dict)),
                 ("started_at", models.DateTimeField()),
                 ("updated_at", models.DateTimeField()),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),

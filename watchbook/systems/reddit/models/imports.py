@@ -1,4 +1,4 @@
-"""Imports of dump files: how far each file was read, and what was left out."""
+"""Imports of dump files: how far each file was read, and what was skipped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DumpImport(models.Model):
     unchanged = models.BigIntegerField(default=0)
     versions = models.BigIntegerField(default=0)
     # Number of lines by reason.
-    left_out = models.JSONField(default=dict)
+    skipped = models.JSONField(default=dict)
     started_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -1,6 +1,6 @@
 """Parses listings of posts and comments, and renders their Markdown."""
 
-from watchbook.systems.reddit.parse.dumps import DumpedItem, LeftOut, parse_line
+from watchbook.systems.reddit.parse.dumps import DumpedItem, SkippedLine, parse_line
 from watchbook.systems.reddit.parse.listings import (
     CommentRecord,
     Item,
@@ -19,10 +19,10 @@ __all__ = [
     "CommentRecord",
     "DumpedItem",
     "Item",
-    "LeftOut",
     "Listing",
     "NotAListing",
     "PostRecord",
+    "SkippedLine",
     "normal",
     "parse_line",
     "parse_listing",

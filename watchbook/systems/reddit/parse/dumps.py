@@ -12,7 +12,7 @@ import orjson
 from watchbook.systems.reddit.parse.listings import Item, read_comment, read_post
 
 
-class LeftOut(ValueError):
+class SkippedLine(ValueError):
     """Raised for a line that is not imported. The message is the reason."""
 
 
@@ -29,23 +29,23 @@ def parse_line(line: bytes) -> DumpedItem:
     try:
         raw = orjson.loads(line)
     except ValueError:
-        raise LeftOut("not JSON") from None
+        raise SkippedLine("not JSON") from None
     if not isinstance(raw, dict):
-        raise LeftOut("not an object")
+        raise SkippedLine("not an object")
     if raw.get("promoted"):
-        raise LeftOut("promoted")
+        raise SkippedLine("promoted")
     if not isinstance(raw.get("subreddit"), str):
-        raise LeftOut("no community")
+        raise SkippedLine("no community")
     is_comment = "body" in raw
     if not is_comment and "title" not in raw:
-        raise LeftOut("neither post nor comment")
+        raise SkippedLine("neither post nor comment")
     raw = {**raw, **{name: _number(raw[name]) for name in ("created_utc", "edited", "score") if name in raw}}
     if is_comment and not raw.get("parent_id"):
         raw["parent_id"] = raw.get("link_id")
     try:
         item: Item = read_comment(raw) if is_comment else read_post(raw)
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise LeftOut("a field is missing or invalid") from None
+        raise SkippedLine("a field is missing or invalid") from None
     return DumpedItem(item, _retrieved(raw))
 
 

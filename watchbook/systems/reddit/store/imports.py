@@ -15,7 +15,7 @@ from watchbook.base.store.rows import Columns
 from watchbook.base.work import crash_point
 from watchbook.systems.reddit.models import Comment, CommentVersion, DumpImport, FoundBy, PostRaw, PostSpan
 from watchbook.systems.reddit.models.posts import SOURCE
-from watchbook.systems.reddit.parse import CommentRecord, DumpedItem, PostRecord
+from watchbook.systems.reddit.parse import CommentRecord, DumpedItem, Item, PostRecord
 from watchbook.systems.reddit.records import Tally
 from watchbook.systems.reddit.store.decide import Reading
 from watchbook.systems.reddit.store.kinds import KINDS, OF_COMMENTS, OF_POSTS, ListingKind
@@ -46,24 +46,26 @@ class Placed:
 
 
 @transaction.atomic
-def store_batch(row: DumpImport, batch: Sequence[Placed], left_out: Counter[str], *, lines: int, now: datetime) -> None:
-    """Store some lines and move the position of the import past them."""
+def store_batch(
+    row: DumpImport, batch: Sequence[Placed], skipped: Counter[str], *, lines: int, now: datetime
+) -> DumpImport:
+    """Store some lines and move the position of the import past them. Return the row of the import."""
     locked = DumpImport.objects.select_for_update().get(pk=row.pk)
     if locked.lines != row.lines:
         raise ImportInterrupted
-    reasons, total = Counter(locked.left_out) + left_out, Tally()
+    reasons, total = Counter(locked.skipped) + skipped, Tally()
     for kind in KINDS:
         wanted = PostRecord if kind is OF_POSTS else CommentRecord
         # The last line of an item in a batch wins, as the last line of a file does.
         own = {one.item_id: one for one in batch if isinstance(one.dumped.item, wanted)}
         if own:
             total.add(_store(kind, own, reasons, locked.lines, now))
-    locked.lines, locked.left_out, locked.updated_at = lines, dict(reasons), now
+    locked.lines, locked.skipped, locked.updated_at = lines, dict(reasons), now
     locked.new, locked.updated = locked.new + total.new, locked.updated + total.updated
     locked.unchanged, locked.versions = locked.unchanged + total.duplicates, locked.versions + total.versions
     locked.save()
     crash_point("reddit.import_batch")
-    row.__dict__.update(locked.__dict__)
+    return locked
 
 
 def _store(kind: ListingKind, own: dict[str, Placed], reasons: Counter[str], lines: int, now: datetime) -> Tally:
@@ -81,7 +83,7 @@ def _store(kind: ListingKind, own: dict[str, Placed], reasons: Counter[str], lin
         elif seen.retrieved_at is not None and seen.retrieved_at > stored.observed_at:
             later.append(own[key])
         elif seen.retrieved_at is not None and seen.retrieved_at < stored.first_seen_at:
-            (_prepend_post if kind is OF_POSTS else _prepend_comment)(stored, seen, now)
+            (_prepend_post if kind is OF_POSTS else _prepend_comment)(stored, seen.item, seen.retrieved_at, now)
             total.add(Tally(updated=1, versions=1))
         else:
             reasons[BETWEEN] += 1
@@ -99,12 +101,13 @@ def _store_items(kind: ListingKind, items: Sequence[Placed], now: datetime) -> T
 def _hashes(kind: ListingKind, known: Mapping[str, Any]) -> dict[str, set[str]]:
     """Return the texts of all stored versions by ID, as hashes."""
     found = {key: {stored.text_norm_hash} for key, stored in known.items()}
-    if kind is OF_POSTS:
+    rows: Iterable[tuple[str, str]] = ()
+    if known and kind is OF_POSTS:
         rows = PostRaw.objects.of(known).values_list("source_post_id", "text_norm_hash")
-    else:
+    elif known:
         versions = CommentVersion.objects.filter(comment__comment_id__in=list(known))
         rows = versions.values_list("comment__comment_id", "text_norm_hash")
-    for key, digest in rows if known else ():
+    for key, digest in rows:
         found[key].add(digest)
     return found
 
@@ -124,14 +127,13 @@ def _set_times(kind: ListingKind, new: Iterable[Placed], lines: int, now: dateti
         SPAN_TIMES.update([(at[post], pk) for post, pk in spans])
 
 
-def _prepend_comment(stored: Comment, seen: DumpedItem, now: datetime) -> None:
+def _prepend_comment(stored: Comment, item: Item, read_at: datetime, now: datetime) -> None:
     """Put the text before all stored versions: their numbers grow by one."""
     first = stored.versions.order_by("version").first()
     until = first.valid_from if first else stored.valid_from
     for version in stored.versions.order_by("-version"):
         version.version += 1
         version.save(update_fields=["version"])
-    item, read_at = seen.item, seen.retrieved_at
     CommentVersion.objects.create(
         comment=stored, version=1, content=item.text or "", text_norm_hash=item.text_norm_hash, valid_from=read_at,
         valid_to=until,
@@ -139,9 +141,9 @@ def _prepend_comment(stored: Comment, seen: DumpedItem, now: datetime) -> None:
     Comment.objects.filter(pk=stored.pk).update(version=F("version") + 1, updated_at=now)
 
 
-def _prepend_post(stored: PostRaw, seen: DumpedItem, now: datetime) -> None:
+def _prepend_post(stored: PostRaw, item: Item, read_at: datetime, now: datetime) -> None:
     """Put the text before all stored versions: their numbers grow by one."""
-    post_id, item, read_at = stored.source_post_id, seen.item, seen.retrieved_at
+    post_id = stored.source_post_id
     assert isinstance(item, PostRecord)
     spans = list(PostSpan.objects.filter(source_post_id=post_id).order_by("-version"))
     until = spans[-1].valid_from if spans else stored.valid_from

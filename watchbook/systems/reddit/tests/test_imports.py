@@ -60,7 +60,7 @@ def test_import_stores_posts_and_comments_of_listed_communities(scanner, tmp_pat
     ]
     world.hold_time(scanner.now)
     made = [run(scanner, file) for file in files]
-    assert [(row.lines, row.new, row.left_out) for row in made] == [
+    assert [(row.lines, row.new, row.skipped) for row in made] == [
         (13, 12, {"community not in the list": 1}),
         (2, 2, {}),
     ]
@@ -122,7 +122,7 @@ def test_erased_post_and_comment_do_not_return(scanner, tmp_path, operator):
         run(scanner, file)
     actions.erase_posts(author="made-up-reader", actor=operator, reason="asked by mail")
     for file in files:
-        assert run(scanner, file, community="webdev").left_out == {"erased here": 1}
+        assert run(scanner, file, community="webdev").skipped == {"erased here": 1}
     assert not PostRaw.objects.exclude(content="").exists()
     assert not Comment.objects.exclude(content="").exists()
 
@@ -151,12 +151,12 @@ def test_lines_that_cannot_be_read_are_counted_and_listed(scanner, tmp_path, mon
              b'{"id": "abc", "subreddit": "webdev", "title": "T", "promoted": true}', b"x" * 9000, b""]  # fmt: skip
     file = write_dump(scanner.world, tmp_path / "RS.zst", list(scanner.world.posts.values()), more=wrong)
     problems = []
-    row = run(scanner, file, left_out=lambda line, reason: problems.append((line, reason)))
+    row = run(scanner, file, skipped=lambda line, reason: problems.append((line, reason)))
     assert problems == [
         (3, "not JSON"), (4, "not an object"), (5, "no community"), (6, "neither post nor comment"),
         (7, "a field is missing or invalid"), (8, "promoted"), (9, "line too long"),
     ]  # fmt: skip
-    assert (row.lines, row.new, sum(row.left_out.values())) == (12, 4, 7)
+    assert (row.lines, row.new, sum(row.skipped.values())) == (12, 4, 7)
 
 
 def test_window_over_the_limit_and_damaged_file_are_refused(scanner, tmp_path):
@@ -177,12 +177,12 @@ def test_window_over_the_limit_and_damaged_file_are_refused(scanner, tmp_path):
     assert json.loads(answer.output)["error"]["code"] == "unreadable_dump"
 
 
-def test_command_imports_one_community_and_writes_what_it_left_out(scanner, tmp_path):
+def test_command_imports_one_community_and_writes_what_it_skipped(scanner, tmp_path):
     scanner.world.add_community("golang")
     posts = [scanner.world.post("golang", f"Lantern {n}", "Text") for n in range(3)]
     file = write_dump(scanner.world, tmp_path / "RS.zst", list(scanner.world.posts.values()), more=[b"nonsense"])
-    listing = tmp_path / "left-out.tsv"
-    command = ["import", str(file), "--community", "r/GoLang", "--left-out", str(listing), "--json"]
+    listing = tmp_path / "skipped.tsv"
+    command = ["import", str(file), "--community", "r/GoLang", "--skipped", str(listing), "--json"]
     answer = CliRunner().invoke(group, command)
     assert answer.exit_code == 0, answer.output
     assert json.loads(answer.output)["new"] == 3
@@ -237,7 +237,7 @@ def test_killed_import_continues_and_stores_each_line_once(site, tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
     figures = json.loads(done.stdout)
-    assert (figures["lines"], figures["new"], figures["left_out"]) == (len(posts) + 1, len(posts), {"not JSON": 1})
+    assert (figures["lines"], figures["new"], figures["skipped"]) == (len(posts) + 1, len(posts), {"not JSON": 1})
     assert set(PostRaw.objects.values_list("source_post_id", flat=True)) == set(posts)
     assert PostRaw.objects.count() == len(posts)
     assert PostRaw.objects.get(source_post_id=posts[-1]).recheck_due > PostRaw.objects.get(
