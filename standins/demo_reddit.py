@@ -1,4 +1,4 @@
-"""Reddit's part of the demo: three communities that were read this morning and have moved on since then."""
+"""Reddit's part of the demo: three communities with comments, read this morning, that have moved on since then."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ class Communities:
             self.world.hold_time(self.read_at - timedelta(minutes=5 * number))
             for name in NAMES:
                 self._post(name)
+        for name in NAMES:
+            self._talk(self.world.community(name).posts[0])  # type: ignore[union-attr]
         self.world.hold_time(self.read_at)
 
     @property
     def env(self) -> dict[str, str]:
-        return self.site.environment()
+        return {**self.site.environment(), "REDDIT_COMMENTS": "on"}
 
     def read_this_morning(self, server: DemoServer) -> None:
         """Before Watchbook is up: its schedule knows no time but now."""
@@ -48,7 +50,7 @@ class Communities:
         visits = server.command("reddit", "crawl", "--force", "--now", self.read_at.isoformat(), "--json")[
             "communities"
         ]
-        self.collected = sum(visit["new_posts"] for visit in visits)
+        self.collected = sum(visit.get("new_posts", 0) for visit in visits)
         self.move_on()
 
     def move_on(self) -> None:
@@ -57,12 +59,16 @@ class Communities:
         edited, removed = (self.world.community(name).posts[-1] for name in NAMES[:2])  # type: ignore[union-attr]
         self.world.edit(edited, f"{self.world.posts[edited].text} Edited: the lantern was a beacon.")
         self.world.remove(removed)
+        edited, deleted = list(self.world.comments)[:2]
+        self.world.edit(edited, f"{self.world.comments[edited].text} Edited: the beacon was a lantern.")
+        self.world.delete(deleted)
         for name in NAMES:
-            self._post(name)
+            self.world.comment(self._post(name), self._words(8))
 
     def go_on(self) -> None:
         """A little life: somebody writes, now and then edits it, and now and then a moderator comes by."""
         made = self._post(self._chance.choice(NAMES))
+        self.world.comment(self._chance.choice(list(self.world.posts)), self._words(12))
         older = self._chance.choice(list(self.world.posts))
         what = self._chance.random()
         if what < 0.3:
@@ -77,6 +83,7 @@ class Communities:
         wanted = self.expected()
         is_right = bool(becomes(lambda: self.stored(server) == wanted, 30)) and self._has_texts(server, wanted)
         is_right = is_right and self.collected == POSTS_EACH * len(NAMES)
+        is_right = is_right and self.stored_comments(server) == self.expected_comments()
         stored = self.stored(server)
         if not is_right:
             wrong = sorted(key for key in {*wanted, *stored} if wanted.get(key) != stored.get(key))
@@ -95,6 +102,14 @@ class Communities:
     def expected(self) -> Posts:
         return {post.id: (len(post.texts()), not post.is_visible) for post in self.world.listed()}
 
+    def stored_comments(self, server: DemoServer) -> Posts:
+        rows = server.ask("GET", "/reddit/comments?limit=200")["items"]
+        gone = {row["comment_id"]: bool(row["removed_by_category"] or row["author_deleted"]) for row in rows}
+        return {row["comment_id"]: (row["version"], gone[row["comment_id"]]) for row in rows}
+
+    def expected_comments(self) -> Posts:
+        return {made.id: (len(made.texts()), not made.is_visible) for made in self.world.listed_comments()}
+
     def wrote(self, page: dict[str, Any]) -> bool:
         return any(post.title in page["title"] for post in self.world.posts.values())
 
@@ -109,6 +124,13 @@ class Communities:
     def _post(self, name: str) -> str:
         score = self._chance.randint(1, 90)
         return self.world.post(name, self._words(5).capitalize(), self._words(30), score=score)
+
+    def _talk(self, post: str) -> None:
+        """Four comments, one below the other by twos."""
+        first = self.world.comment(post, self._words(15))
+        self.world.comment(post, self._words(6))
+        answer = self.world.comment(post, self._words(9), parent=first)
+        self.world.comment(post, self._words(5), parent=answer)
 
     def _words(self, count: int) -> str:
         return " ".join(self._chance.choices(WORDS, k=count))

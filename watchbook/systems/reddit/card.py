@@ -21,7 +21,7 @@ from watchbook.systems.reddit import records
 from watchbook.systems.reddit.fetch import outage as outages
 from watchbook.systems.reddit.health import of_rows
 from watchbook.systems.reddit.health import rows as figures
-from watchbook.systems.reddit.models import CrawlMetrics, PostRaw
+from watchbook.systems.reddit.models import CrawlMetrics, FoundBy, PostRaw
 
 DAYS = 14
 SOURCE = "reddit"
@@ -41,7 +41,8 @@ def card(request: HttpRequest) -> Card:
             action_url=records.POOL if is_operator else "",
         )
     health = of_rows(state, outages.current(), now)
-    number = PostRaw.objects.filter(first_seen_at__gte=now - timedelta(days=1), version=1).count()
+    seen = PostRaw.objects.filter(first_seen_at__gte=now - timedelta(days=1), version=1)
+    number = seen.exclude(found_by=FoundBy.IMPORT).count()
     return Card(
         title="Reddit",
         url=records.HOME,

@@ -1,4 +1,4 @@
-"""The commands `watchbook reddit crawl`, `tiers`, `load-pool`, `add`, `remove`, `comments` and `metrics`."""
+"""The commands `watchbook reddit crawl`, `tiers`, `load-pool`, `add`, `remove`, `comments`, `import` and `metrics`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from watchbook.base import clock
-from watchbook.base.terminal import Failure, answer, failing_as, table, with_json, with_now
+from watchbook.base.terminal import Failure, Progress, answer, failing_as, table, with_json, with_now
 
 JOBS = {"incremental": "reddit.incremental", "batch": "reddit.batch", "low-quality": "reddit.low_quality"}
 PRIORITIES = ("high", "medium", "low")
@@ -140,6 +140,37 @@ def comments(community: str, switch: str, as_json: bool) -> None:
         is_on = threads.is_crawled(threads.listing_of(row))
         words = "are crawled" if is_on else "are not crawled"
         answer({"community": row.community_name, "comments": is_on}, [f"Comments of {row} {words}."], as_json=as_json)
+
+
+@group.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--community", default="", help="Import only this community; else all communities of the list.")
+@click.option("--max-window", type=click.IntRange(1, 2048), default=2048, help="Most megabytes of a zstd window.")
+@click.option("--skipped", type=click.Path(path_type=Path, dir_okay=False), help="Write line and reason to this file.")
+@with_json
+def import_file(file: Path, community: str, max_window: int, skipped: Path | None, as_json: bool) -> None:
+    """Import posts or comments from a dump (.zst or JSON Lines). An interrupted import continues where it ended."""
+    from watchbook.systems.reddit.actions.imports import import_dump  # after Django is set up
+    from watchbook.systems.reddit.dumps import UnreadableDump
+    from watchbook.systems.reddit.store.imports import ImportInterrupted
+
+    progress = Progress()
+    with failing_as(as_json), skipped.open("a", encoding="utf-8") if skipped else nullcontext() as listed:
+        try:
+            row = import_dump(
+                file, community=community, window_megabytes=max_window, progress=progress,
+                skipped=lambda line, reason: listed.write(f"{line}\t{reason}\n") if listed else None,
+            )  # fmt: skip
+        except UnreadableDump as error:
+            raise Failure(f"{file.name} cannot be read: {error}.", "unreadable_dump") from None
+        except ImportInterrupted:
+            raise Failure("Another process imports this file.", "import_running") from None
+        finally:
+            progress.end()
+        names = ("lines", "new", "updated", "unchanged", "versions", "skipped")
+        figures = {name: getattr(row, name) for name in names}
+        reasons = [f"skipped, {reason}: {count}" for reason, count in sorted(row.skipped.items())]
+        answer(figures, [*(f"{name}: {figures[name]}" for name in names[:-1]), *reasons], as_json=as_json)
 
 
 @group.command()

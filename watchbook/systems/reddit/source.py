@@ -250,6 +250,7 @@ SOURCE = Source(
     audit_kinds=(
         ("reddit.blanked", "Text of deleted posts or comments erased"),
         ("reddit.comments", "Comments of a community enabled or disabled"),
+        ("reddit.imported", "Dump of posts or comments imported"),
         ("reddit.pool_loaded", "Communities imported"),
         ("reddit.removed", "Community removed"),
         ("reddit.tagged", "Community tags changed"),

@@ -13,6 +13,7 @@ from watchbook.systems.reddit.models.communities import (
     ListingState,
     Outcome,
 )
+from watchbook.systems.reddit.models.imports import DumpImport
 from watchbook.systems.reddit.models.posts import FoundBy, PostHot, PostPoint, PostRaw, PostSpan
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "CrawlDay",
     "CrawlKind",
     "CrawlMetrics",
+    "DumpImport",
     "FoundBy",
     "ListingState",
     "Outcome",

@@ -23,6 +23,7 @@ class FoundBy(models.TextChoices):
     DEEP = "deep", _p("found", "Full scan")
     TOP = "top", _p("found", "Top listing")
     BATCH = "batch", _p("found", "Batch")
+    IMPORT = "import", _p("found", "Import of a dump")
 
 
 class PostRawQuerySet(models.QuerySet["PostRaw"]):

@@ -242,7 +242,7 @@ def search_attributes(ids: Collection[str]) -> dict[str, Attributes]:
 def _entries(decided: Sequence[Decided], reading: Reading) -> Iterator[Entry]:
     """Yield one entry per crawl for new comments, and one per comment that changed its text or state."""
     new = sum(one.step is Step.NEW for one in decided)
-    if new and reading.found_by != FoundBy.BASELINE:
+    if new and reading.found_by not in (FoundBy.BASELINE, FoundBy.IMPORT):
         yield Entry(
             source=SYSTEM, kind="commented", title=reading.community, summary=f"+{new}",
             url_path=comments_path(reading.community), scope=SCOPE, object_kind="reddit_community",

@@ -276,7 +276,7 @@ def _parent_text(post: PostRecord) -> str:
 def _entries(decisions: Sequence[Decision], reading: Reading) -> Iterator[Entry]:
     """Yield one entry per crawl for new posts, and one per post that changed its text or state."""
     new = sum(one.step is Step.NEW for one in decisions)
-    if new and reading.found_by != FoundBy.BASELINE:
+    if new and reading.found_by not in (FoundBy.BASELINE, FoundBy.IMPORT):
         yield Entry(
             source=SYSTEM, kind="posted", title=reading.community, summary=f"+{new}",
             url_path=community_path(reading.community), scope=SCOPE, object_kind="reddit_community",

@@ -112,8 +112,7 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
         "row": row,
         "path": path,
         "health": community_health(row, outages.current(), now, listing),
-        "listing": listing,
-        "comments": _comments(listing),
+        **_comments(listing),
         "badge": community_badge(row, now),
         "tier": tier_text(row.quality_tier),
         "pool_row": pool_row,
@@ -136,12 +135,13 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
 def _comments(listing: CommentListing | None) -> dict[str, Any]:
     """What the page says of comments: on or off, by which switch, and the last outcome."""
     chosen = listing.is_on if listing else None
-    return {
+    comments = {
         "is_on": threads.is_crawled(listing),
         "chosen": "default" if chosen is None else "on" if chosen else "off",
         "by_default": options.COMMENTS.value,
         "outcome": outcome_text(listing.last_outcome) if listing else "",
     }
+    return {"listing": listing, "comments": comments}
 
 
 def _tier_rows(row: CommunityCache) -> list[TierRow]:
