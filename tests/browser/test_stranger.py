@@ -133,6 +133,8 @@ def sign_up(stranger: Stranger) -> None:
 def watch_new_pages(stranger: Stranger, shop: SitemapSite, chat: ChatServices) -> None:
     stranger.fill(text=shop.url)
     stranger.click("form.paste button")
+    # Home has a link to the channels as well.
+    stranger.page.wait_for_url(re.compile("/add/$"))
     stranger.click("a[href*='/channels/add/']")
     stranger.click(".tile[href*=telegram]")
     stranger.fill(token=TELEGRAM_TOKEN, chat_id="42", server=chat.url, name="Phone")
