@@ -47,9 +47,6 @@ TOOLS = (
         "POST /library/clip",
         "Save a collected item (topic, post, note, sitemap change) to a library space.",
     ),
-    Tool(
-        "save_page_to_library", "POST /library/save", "Read a web page by its address and save it to a library space."
-    ),
 )
 
 OWNED = (
