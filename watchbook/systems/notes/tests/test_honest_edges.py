@@ -226,7 +226,7 @@ class TestDatabase:
         with connection.cursor() as cursor:
             cursor.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(columns.values()))
         row = model.objects.get()
-        row.full_clean(exclude=["exec_meta", "counts", "tags", "media", *columns, "processing_lock", "slot", "fence",
+        row.full_clean(exclude=["exec_meta", "counts", "tags", "media", *columns, "processing_lock", "slot", "fence", "creator",
                                 "locked_at", "completed_at", "cooling_until", "lock_fence", "claim_token",
                                 "published_at", "edited_at", "daily_date", "cooling_since", "disabled_at",
                                 "last_used_at"])  # fmt: skip
