@@ -201,7 +201,8 @@ class NotesQuery(DaysQuery):
 def candidates(request: HttpRequest, page: Query[CandidatesQuery]) -> Any:
     """List candidates, newest first, with the filters of the page."""
     make = schemas.CandidateOut.of
-    return listed_in_envelope(request, listed(request, filters.CANDIDATES, Candidate.objects.all(), page, make=make))
+    declared = filters.CANDIDATES_IN_STATE if page.status else filters.CANDIDATES
+    return listed_in_envelope(request, listed(request, declared, Candidate.objects.all(), page, make=make))
 
 
 @router.get("/sources", auth=reading, response=schemas.NoteList, exclude_unset=True)

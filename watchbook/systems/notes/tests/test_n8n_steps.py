@@ -1,4 +1,4 @@
-"""The n8n workflow *creators*: its code node run by node, and every path from the lock to its release."""
+"""The n8n workflows *creators* and *comments*: their code node, and every path from the lock to its release."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-WORKFLOW = json.loads(
-    (Path(__file__).resolve().parents[4] / "integrations" / "n8n" / "creators.json").read_text(encoding="utf-8")
-)
-NODES = {node["name"]: node for node in WORKFLOW["nodes"]}
+FOLDER = Path(__file__).resolve().parents[4] / "integrations" / "n8n"
+WORKFLOWS = {name: json.loads((FOLDER / f"{name}.json").read_text("utf-8")) for name in ("creators", "comments")}
+STEPS = {"creators": "Check", "comments": "Read"}
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 STUBS = """
@@ -25,11 +24,20 @@ process.stdout.write(JSON.stringify(run()));
 """
 
 
-def judge(answer, number=0):
-    code = STUBS % NODES["Judge"]["parameters"]["jsCode"]
-    given = json.dumps({"input": answer, "round": number})
-    done = subprocess.run([NODE, "-e", code, given], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)[0]["json"]
+def nodes_of(name):
+    return {node["name"]: node for node in WORKFLOWS[name]["nodes"]}
+
+
+@pytest.fixture(params=WORKFLOWS)
+def judge(request):
+    code = STUBS % nodes_of(request.param)["Judge"]["parameters"]["jsCode"]
+
+    def run(answer, number=0):
+        given = json.dumps({"input": answer, "round": number})
+        done = subprocess.run([NODE, "-e", code, given], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)[0]["json"]
+
+    return run
 
 
 def checked(**data):
@@ -37,7 +45,7 @@ def checked(**data):
 
 
 @needs_node
-def test_judge_continues_while_creators_are_due_and_the_platform_answers():
+def test_judge_continues_while_something_is_due_and_the_platform_answers(judge):
     assert judge(checked()) == {"more": True, "status": "completed", "problem": ""}
     for answer in (checked(left=0), checked(stop=True), checked(checked=False)):
         assert judge(answer) == {"more": False, "status": "completed", "problem": ""}
@@ -46,25 +54,28 @@ def test_judge_continues_while_creators_are_due_and_the_platform_answers():
 
 @needs_node
 @pytest.mark.parametrize("answer", [{}, {"statusCode": 500}, {"error": {"message": "ECONNREFUSED"}}])
-def test_judge_never_throws_and_names_the_problem(answer):
+def test_judge_never_throws_and_names_the_problem(judge, answer):
     found = judge(answer)
     assert (found["more"], found["status"], bool(found["problem"])) == (False, "failed", True)
     assert judge({"statusCode": 409})["problem"] == "", "another run holds the lock"
 
 
-def test_every_path_after_acquire_leads_to_release():
-    seen, waiting, ends = set(), ["Check"], set()
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_path_after_acquire_leads_to_release(name):
+    workflow, nodes, step = WORKFLOWS[name], nodes_of(name), STEPS[name]
+    assert f"/workflow/{name}" in nodes[step]["parameters"]["url"]
+    seen, waiting, ends = set(), [step], set()
     while waiting:
-        name = waiting.pop()
-        if name in seen or name == "Release":
+        here = waiting.pop()
+        if here in seen or here == "Release":
             continue
-        seen.add(name)
-        outputs = WORKFLOW["connections"].get(name, {}).get("main", [])
+        seen.add(here)
+        outputs = workflow["connections"].get(here, {}).get("main", [])
         if not outputs:
-            ends.add(name)
+            ends.add(here)
         waiting += [link["node"] for output in outputs for link in output]
     assert ends == set()
-    assert NODES["Check"]["onError"] == "continueRegularOutput"
-    linked = {link["node"] for one in WORKFLOW["connections"].values() for out in one["main"] for link in out}
-    assert linked | {"Every fifteen minutes", "By hand"} == set(NODES)
-    assert len({node["id"] for node in WORKFLOW["nodes"]}) == len(NODES)
+    assert nodes[step]["onError"] == "continueRegularOutput"
+    linked = {link["node"] for one in workflow["connections"].values() for out in one["main"] for link in out}
+    assert linked | {"Every fifteen minutes", "By hand"} == set(nodes)
+    assert len({node["id"] for node in workflow["nodes"]}) == len(nodes)
