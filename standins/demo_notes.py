@@ -1,4 +1,6 @@
-"""The notes' part of the demo: a made-up cookie, keywords, a creator who is followed, and a note that is deleted."""
+"""The notes' part of the demo: a made-up cookie, words that are searched, a creator who is followed, and a note that is
+gone when it is opened.
+"""
 
 from __future__ import annotations
 

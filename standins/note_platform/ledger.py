@@ -18,6 +18,18 @@ FIRST_SECOND = 0x68000000  # in April 2025
 
 
 @dataclass
+class CommentEntry:
+    comment_id: str
+    text: str
+    author_id: str
+    author_name: str
+    published_ms: int
+    liked: str = "3"
+    is_gone: bool = False
+    answers: list[CommentEntry] = field(default_factory=list)
+
+
+@dataclass
 class NoteEntry:
     note_id: str
     title: str
@@ -38,6 +50,7 @@ class NoteEntry:
     pictures: int = 1
     ends: int = 0
     is_live: bool = False
+    thread: list[CommentEntry] = field(default_factory=list)
     # Stands above newer notes on the page of its author.
     is_pinned: bool = False
 
@@ -77,6 +90,7 @@ class Ledger:
         self.notes: dict[str, NoteEntry] = {}
         self.accounts: dict[str, Account] = {}
         self.reads: list[dict[str, Any]] = []
+        self.comment_count = 0
         # How the page of a creator answers, by the creator's ID.
         self.creators: dict[str, str] = {}
 
@@ -97,6 +111,17 @@ class Ledger:
             found = [note for note in self.notes.values() if keyword in note.title or keyword in note.text]
         found = [note for note in found if kind in ("", note.kind) and note.published_ms >= since * 1000]
         return sorted(found, key=lambda note: -note.published_ms) if is_newest else found
+
+    def comment(self, note: NoteEntry, text: str, answers: CommentEntry | None = None) -> CommentEntry:
+        with self.lock:
+            self.comment_count += 1
+            number = self.comment_count
+            made = CommentEntry(
+                f"{FIRST_SECOND:08x}{0:08x}{number:08x}", text, author_id(number % 5), f"Voice {number % 5}",
+                note.published_ms + number * 60_000,
+            )  # fmt: skip
+            (answers.answers if answers else note.thread).append(made)
+            return made
 
     def listed(self, user_id: str) -> list[NoteEntry]:
         """The notes on the page of a creator: pinned ones first, then newest first. What is gone is not listed."""

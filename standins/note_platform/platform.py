@@ -12,9 +12,9 @@ from standins.note_platform.ledger import ACCOUNT_MOODS, NOTE_MOODS, Account, Le
 from standins.server import Answer, Request, Site
 
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
-POSTED = "/api/sns/web/v1/user_posted"
+POSTED, COMMENTS = "/api/sns/web/v1/user_posted", "/api/sns/web/v2/comment/page"
 REMOTE_SEARCH, REMOTE_DETAIL = "/remote/search", "/remote/detail"
-REMOTE_CREATOR, REMOTE_CAPABILITIES = "/remote/creator", "/remote/capabilities"
+REMOTE_CREATOR, REMOTE_COMMENTS, REMOTE_CAPABILITIES = "/remote/creator", "/remote/comments", "/remote/capabilities"
 EXPLORE, ITEM, MEDIA = "/explore/", "/discovery/item/", "/media/"
 
 # How the web and a crawler service name types and times.
@@ -51,7 +51,10 @@ class NotePlatform(Site):
         self.knows_narrowing = True
         # Off: a crawler service of the first contract, which does not know the question either.
         self.knows_creators = True
+        self.knows_comments = True
         self.listing_size = 30
+        # Comments of a page, and answers that are listed below each.
+        self.comments_size, self.answers_size = 10, 3
         # Off: a listing without the mark of pinned notes.
         self.marks_pinned = True
         self.now: Callable[[], float] = time.time
@@ -98,7 +101,10 @@ class NotePlatform(Site):
             FEED: self._feed,
             REMOTE_DETAIL: self._feed,
             POSTED: self._posted,
+            COMMENTS: self._comments,
         }
+        if self.knows_comments:
+            doors[REMOTE_COMMENTS] = self._comments
         if self.knows_creators:
             doors |= {REMOTE_CREATOR: self._posted, REMOTE_CAPABILITIES: self._capabilities}
         if request.method == "POST" and request.path in doors:
@@ -156,7 +162,24 @@ class NotePlatform(Site):
         return self.address(f"/a/{note.note_id[-6:]}")
 
     def _capabilities(self, _request: Request) -> Answer:
-        return Answer.json(shapes.good({"capabilities": ["search", "detail", "creator"]}))
+        more = ["comments"] if self.knows_comments else []
+        return Answer.json(shapes.good({"capabilities": ["search", "detail", "creator", *more]}))
+
+    def _comments(self, request: Request) -> Answer:
+        """The comments of a note, a page at a time, with the first answers to each."""
+        wish = request.json()
+        note, mood = self._judge(request, str(wish["note_id"]), str(wish.get("xsec_token") or ""), "comments")
+        if (answer := _refusal(mood)) is not None or note is None:
+            return answer or Answer.json(shapes.bad(*SAYS["gone"]))
+        there = [one for one in note.thread if not one.is_gone]
+        start = next((n + 1 for n, one in enumerate(there) if one.comment_id == wish.get("cursor")), 0)
+        shown = there[start : start + self.comments_size]
+        page = {
+            "comments": [shapes.comment(one, self.answers_size) for one in shown],
+            "cursor": shown[-1].comment_id if shown else "",
+            "has_more": start + self.comments_size < len(there),
+        }
+        return Answer.json(shapes.good(page))
 
     def _posted(self, request: Request) -> Answer:
         """The notes of a creator, a page at a time; the cursor is the last note of the page before."""
@@ -221,7 +244,7 @@ class NotePlatform(Site):
             return Answer(200, shapes.video(name), content_type="video/mp4")
         return Answer(200, shapes.picture(f"{note_id}/{name}"), content_type="image/png")
 
-    def _judge(self, request: Request, note_id: str, token: str) -> tuple[NoteEntry | None, str]:
+    def _judge(self, request: Request, note_id: str, token: str, what: str = "detail") -> tuple[NoteEntry | None, str]:
         """The note, and how it is answered: by the account's mood, its own, or its token."""
         account = self.ledger.account(request.cookies.get("web_session", ""))
         note = self.ledger.notes.get(note_id)
@@ -230,7 +253,7 @@ class NotePlatform(Site):
             mood = note.mood if note else "gone"
         if mood == "fine" and note and self.needs_token and token != note.token:
             mood = "stale"
-        self._wrote(request, "detail", note_id, mood)
+        self._wrote(request, what, note_id, mood)
         return note, mood
 
     def _refuses_account(self, request: Request) -> Answer | None:

@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import Any
 
-from standins.note_platform.ledger import NoteEntry
+from standins.note_platform.ledger import CommentEntry, NoteEntry
 
 AVATAR = "https://media.example.com/a.png"
 
@@ -39,6 +39,19 @@ def listed_note(note: NoteEntry, *, is_marked: bool = True) -> dict[str, Any]:
     marked = {"sticky": note.is_pinned} if is_marked else {}
     numbers = {**card["interact_info"], **marked}
     return {**card, "note_id": note.note_id, "xsec_token": note.token, "interact_info": numbers}
+
+
+def comment(one: CommentEntry, most: int) -> dict[str, Any]:
+    answers = [each for each in one.answers if not each.is_gone]
+    return {
+        "id": one.comment_id,
+        "content": one.text,
+        "create_time": one.published_ms,
+        "like_count": one.liked,
+        "user_info": {"user_id": one.author_id, "nickname": one.author_name, "image": AVATAR},
+        "sub_comments": [comment(each, 0) for each in answers[:most]],
+        "sub_comment_has_more": len(answers) > most,
+    }
 
 
 def suggestion(keyword: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.models import State as DeliveryState
 from watchbook.kit.lists import Shown
 from watchbook.systems.nga.models import Forum, Thread
-from watchbook.systems.notes.models import Candidate, CandidateStatus, Creator, Keyword, Note
+from watchbook.systems.notes.models import Candidate, CandidateStatus, Creator, Keyword, Note, NoteComment, Presence
 from watchbook.systems.pages.models import Page, PageEvent, Site
 from watchbook.systems.reddit.models import CommunityCache, Crawl, PostRaw
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapSnapshot, Status
@@ -61,6 +61,7 @@ CASES = [
     Case("/notes/", "/api/v1/notes/candidates", "note_id", lambda row: row.note_id),
     Case("/notes/keywords/", "/api/v1/notes/keywords", "id"),
     Case("/notes/creators/", "/api/v1/notes/creators", "id"),
+    Case("/notes/comments/", "/api/v1/notes/comments", "comment_id", lambda row: row.comment_id),
     Case("/notes/notes/", "/api/v1/notes/sources", "note_id", lambda row: row.note_id),
 ]
 
@@ -230,6 +231,14 @@ def make_notes() -> None:
             idempotency_key=f"n{n}_v1", note_id=f"n{n}", title=title(n), content=title(n + 1), collected_at=at(n),
             note_type=("normal", "video")[n % 2], author_id=f"a{n % 3}", source_keyword=words[n % 2],
             counts={"liked": {"value": n, "exact": True, "raw": str(n)}},
+        )
+        for n in range(ROWS)
+    )  # fmt: skip
+    note = Note.objects.get(note_id="n0")
+    NoteComment.objects.bulk_create(
+        NoteComment(
+            note=note, comment_id=f"k{n}", content=title(n), author_id=f"a{n % 3}", first_read_at=at(n),
+            presence=Presence.values[n % 3], liked={"value": n, "exact": True, "raw": str(n)},
         )
         for n in range(ROWS)
     )  # fmt: skip

@@ -32,7 +32,7 @@ from watchbook.base.crypto import Cipher, DecryptionError, KeyRing, secret_file
 from watchbook.base.logs import redact
 from watchbook.base.logs.redact import remember
 from watchbook.systems.notes import options
-from watchbook.systems.notes.parse.records import CardRecord, NoteRecord
+from watchbook.systems.notes.parse.records import CardRecord, CommentRecord, NoteRecord
 
 SHORTEST_KEY = 32
 _PAIR = re.compile(r"([\w-]{1,20}):(.+)\Z")
@@ -153,7 +153,7 @@ def _open_fernet(encrypted: str, keys: dict[str, str], bound_to: str) -> str:
     return str(inner["cookie"])
 
 
-R = TypeVar("R", NoteRecord, CardRecord)
+R = TypeVar("R", NoteRecord, CardRecord, CommentRecord)
 
 MASK = "***REDACTED***"
 # Cookies and tokens of the platform, and the field names under which programs pass a cookie on.

@@ -20,6 +20,7 @@ from watchbook.systems.notes.models import (
     Keyword,
     Note,
     NoteType,
+    Presence,
     SearchSort,
     SearchType,
 )
@@ -153,5 +154,28 @@ CREATORS = List(
                 "gap_at", "last_error", "created_at",
             ),
         )
+    ),
+)  # fmt: skip
+
+COMMENTS = List(
+    "note_comments",
+    filters=(
+        Search("q", _("Search comments"), columns=("content", "author_name")),
+        Text("note", _("Note ID"), "note__note_id"),
+        Choice("presence", _("State"), "presence", choices=Presence.choices),
+        Text("author", _("Author ID"), "author_id"),
+        Days("days", pgettext_lazy("candidate", "Found"), "first_read_at"),
+    ),
+    orders=(Order("newest", _("Newest first"), "first_read_at"),),
+    columns=(
+        Column("note_id", "note.note_id"),
+        *map(
+            Column,
+            (
+                "comment_id", "parent_id", "content", "author_id", "author_name", "published_at", "first_read_at",
+                "last_read_at", "presence", "version",
+            ),
+        ),
+        Column("liked_count", lambda row: (row.liked or {}).get("value")),
     ),
 )  # fmt: skip

@@ -28,7 +28,7 @@ from watchbook.systems.notes.models import (
     Keyword,
     under_limit,
 )
-from watchbook.systems.notes.rules import CREATORS_WORKFLOW, OUTAGE, NotesError
+from watchbook.systems.notes.rules import COMMENTS_WORKFLOW, CREATORS_WORKFLOW, OUTAGE, NotesError
 from watchbook.systems.notes.store.pool import NONE_LEFT, NONE_THERE, today
 
 URL, COOKIES_URL, KEYWORDS_URL = "/notes/", "/notes/cookies/", "/notes/keywords/"
@@ -181,7 +181,8 @@ def _late(known: dict[str, Any], now: datetime) -> Health | None:
     """Candidates are pending for an hour and no run has started since."""
     before = now - timedelta(minutes=LATE_MINUTES)
     waiting = Candidate.objects.filter(status=CandidateStatus.PENDING, queued_at__lt=before)
-    runs = Execution.objects.exclude(workflow_name=CREATORS_WORKFLOW).filter(started_at__gte=before)
+    others = [CREATORS_WORKFLOW, COMMENTS_WORKFLOW]
+    runs = Execution.objects.exclude(workflow_name__in=others).filter(started_at__gte=before)
     if not waiting.exists() or runs.exists():
         return None
     remedy = _(CHECK_JOBS)

@@ -104,6 +104,11 @@ CREATOR_PAGES = Option(
     "NOTES_CREATOR_PAGES", integer, default=5, minimum=1, maximum=50,
     help="Pages of a creator's notes read per check at most. A check ends at the last known note.",
 )  # fmt: skip
+COMMENTS = Option(
+    "NOTES_COMMENTS", integer, default=100, minimum=0, maximum=1000,
+    group="notes", title=_("Comments per note"),
+    help="Comments kept per collected note, if the adapter can read them. 0: none are read.",
+)  # fmt: skip
 BREAKER_MINUTES = Option(
     "NOTES_BREAKER_MINUTES", integer, default=30, minimum=1, maximum=1440,
     help="How long requests stop after the platform blocked this IP address or rejected the signature.",

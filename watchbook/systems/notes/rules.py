@@ -31,7 +31,7 @@ MAX_PAGE_SIZE = 50
 
 DEFAULT_PLATFORM = "xhs"
 # The runner and n8n's *collect* share this name, so that only one of them runs at a time.
-COLLECT_WORKFLOW, CREATORS_WORKFLOW = "collect", "creators"
+COLLECT_WORKFLOW, CREATORS_WORKFLOW, COMMENTS_WORKFLOW = "collect", "creators", "comments"
 IDEMPOTENCY_VERSION = "v1"
 
 BACKLOG_CANDIDATES, BACKLOG_MINUTES = 500, 30

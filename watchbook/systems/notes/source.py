@@ -39,6 +39,7 @@ FIGURES = {
     "added": _p("figure", "added"),
     "candidates_failed": _p("figure", "failed candidates"),
     "candidates_returned": _p("figure", "returned candidates"),
+    "changed": _p("figure", "changed"),
     "claimed": _p("figure", "claimed"),
     "collected": _p("figure", "collected"),
     "creators": _p("figure", "creators"),
@@ -47,6 +48,7 @@ FIGURES = {
     "gaps": _p("figure", "possible gaps"),
     "keywords": _p("figure", "keywords"),
     "leases": _p("figure", "expired leases"),
+    "notes": _p("figure", "notes"),
     "returned": _p("figure", "returned"),
 }
 
@@ -108,6 +110,15 @@ SOURCE = Source(
             max_attempts=1,
         ),
         Job(
+            name="notes.comments",
+            title="Read comments of notes",
+            run=f"{PACKAGE}.jobs.comments:read_comments",
+            wanted=f"{PACKAGE}.jobs.comments:any_comments_due",
+            schedule=every(minutes=5),
+            lease_seconds=300,
+            max_attempts=1,
+        ),
+        Job(
             name="notes.read_again",
             title="Queue notes that are due again",
             run=f"{PACKAGE}.jobs.maintenance:queue_readings",
@@ -137,7 +148,11 @@ SOURCE = Source(
             schedule=cron("30 4 * * *"),
         ),
     ),
-    search_kinds=(SearchKind("note", "Notes"), SearchKind("note_creator", "Creators")),
+    search_kinds=(
+        SearchKind("note", "Notes"),
+        SearchKind("note_creator", "Creators"),
+        SearchKind("note_comment", "Comments of notes", ("comment",)),
+    ),
     search_attributes=f"{PACKAGE}.store.documents:search_attributes",
     inbox=Inbox(key=f"{PACKAGE}.inbox:key", words=f"{PACKAGE}.inbox:words", detail=f"{PACKAGE}.inbox:detail"),
     stream_kinds=(

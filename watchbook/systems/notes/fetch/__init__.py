@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -27,12 +27,20 @@ from watchbook.systems.notes.fetch.refusals import as_notes_errors, check_answer
 from watchbook.systems.notes.parse.documents import EMPTY, LOGIN_REQUIRED, NOT_READABLE, NOTE_GONE, PlatformRefusal
 from watchbook.systems.notes.parse.note import (
     parse_capabilities,
+    parse_comments,
     parse_creator,
     parse_feed,
     parse_page,
     parse_search,
 )
-from watchbook.systems.notes.parse.records import CardRecord, CreatorPage, NoteAddress, NoteRecord, SearchPage
+from watchbook.systems.notes.parse.records import (
+    CardRecord,
+    CommentPage,
+    CreatorPage,
+    NoteAddress,
+    NoteRecord,
+    SearchPage,
+)
 from watchbook.systems.notes.rules import Code, NotesError
 
 # Share of the time limit for waiting on the rate limit; the rest is for the response.
@@ -137,8 +145,21 @@ class CreatorQuery:
         return {name: value for name, value in tokens.items() if value}
 
 
+@dataclass(frozen=True)
+class CommentQuery:
+    """One page of the comments of a note."""
+
+    note_id: str
+    cursor: str = ""
+    xsec_token: str = field(default="", repr=False)
+    xsec_source: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
 # What an adapter can be asked for. A crawler service names them; one of the first contract has the first two.
-CAN_SEARCH, CAN_READ, CAN_LIST = "search", "detail", "creator"
+CAN_SEARCH, CAN_READ, CAN_LIST, CAN_COMMENT = "search", "detail", "creator", "comments"
 FIRST_CONTRACT = frozenset({CAN_SEARCH, CAN_READ})
 CAPABILITY_SECONDS = 10.0
 
@@ -156,13 +177,15 @@ class Adapter(Protocol):
 
     def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage: ...
 
+    def comments(self, query: CommentQuery, login: Login, seconds: float) -> CommentPage: ...
+
     def capabilities(self, seconds: float) -> frozenset[str]: ...
 
 
 MAX_JSON_BYTES, MAX_PAGE_BYTES = 4 * 1024 * 1024, 6 * 1024 * 1024
 ITEM = "/discovery/item/"
 SEARCH, FEED = "/api/sns/web/v1/search/notes", "/api/sns/web/v1/feed"
-POSTED = "/api/sns/web/v1/user_posted"
+POSTED, COMMENTS = "/api/sns/web/v1/user_posted", "/api/sns/web/v2/comment/page"
 # How the platform's own search names types and times.
 NOTE_TYPES = {ANY_TYPE: 0, "video": 1, "normal": 2}
 TIME_LABELS = {"day": "一天内", "week": "一周内", "half_year": "半年内"}
@@ -204,8 +227,12 @@ class StandIn:
         with as_notes_errors():
             return parse_creator(self._post(POSTED, query.as_json(), login, seconds))
 
+    def comments(self, query: CommentQuery, login: Login, seconds: float) -> CommentPage:
+        with as_notes_errors():
+            return parse_comments(self._post(COMMENTS, query.as_json(), login, seconds))
+
     def capabilities(self, seconds: float) -> frozenset[str]:
-        return FIRST_CONTRACT | {CAN_LIST}
+        return FIRST_CONTRACT | {CAN_LIST, CAN_COMMENT}
 
     def _post(self, path: str, body: dict[str, Any], login: Login, seconds: float) -> bytes:
         times = Times.within(seconds, self.base_url)
@@ -253,6 +280,9 @@ class Page:
                 raise (first if refusal.reason in {NOT_READABLE, NOTE_GONE} else refusal) from None
 
     def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage:
+        raise NotesError(Code.INVALID_INPUT, CANNOT_LIST, reason="cannot_list", retryable=False)
+
+    def comments(self, query: CommentQuery, login: Login, seconds: float) -> CommentPage:
         raise NotesError(Code.INVALID_INPUT, CANNOT_LIST, reason="cannot_list", retryable=False)
 
     def capabilities(self, seconds: float) -> frozenset[str]:
@@ -313,6 +343,10 @@ class Remote:
     def creator(self, query: CreatorQuery, login: Login, seconds: float) -> CreatorPage:
         with as_notes_errors():
             return parse_creator(self._post("/creator", query.as_json(), login, seconds))
+
+    def comments(self, query: CommentQuery, login: Login, seconds: float) -> CommentPage:
+        with as_notes_errors():
+            return parse_comments(self._post("/comments", query.as_json(), login, seconds))
 
     def capabilities(self, seconds: float) -> frozenset[str]:
         """Ask the service what it can do. One that does not know the question speaks the first contract."""

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_noop
 from watchbook.base import clock
 from watchbook.systems.notes import fetch, options
 from watchbook.systems.notes.encryption import hide_author, masked
-from watchbook.systems.notes.fetch import Adapter, CreatorQuery, Login, SearchQuery
+from watchbook.systems.notes.fetch import Adapter, CommentQuery, CreatorQuery, Login, SearchQuery
 from watchbook.systems.notes.fetch.refusals import OPEN_BREAKER, STOP_COOKIE, is_service_failure
 from watchbook.systems.notes.parse.documents import LOGIN_REQUIRED, STALE_TOKEN
-from watchbook.systems.notes.parse.records import CreatorPage, NoteAddress, NoteRecord, SearchPage
+from watchbook.systems.notes.parse.records import CommentPage, CreatorPage, NoteAddress, NoteRecord, SearchPage
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM, NOT_ASKED, OUTAGE, Code, NotesError, worst_cookie_error
 from watchbook.systems.notes.store import cookies, pool
 
@@ -76,6 +76,17 @@ def creator_page(query: CreatorQuery, *, platform: str = DEFAULT_PLATFORM) -> Cr
         raise found
     name = found.name if options.AUTHORS.value == "plain" else masked(found.name)
     return replace(found, cards=tuple(hide_author(card) for card in found.cards), name=name)
+
+
+def comment_page(query: CommentQuery, *, platform: str = DEFAULT_PLATFORM) -> CommentPage:
+    """Return one page of the comments of a note. Raises NotesError."""
+    reader = fetch.adapter()
+    limit = min(options.SEARCH_TIMEOUT.value, 60.0)
+    with _Session(reader, platform, 1) as session:
+        found = session.ask(query.note_id, lambda login: reader.comments(query, login, _without_slack(limit)))
+    if isinstance(found, NotesError):
+        raise found
+    return replace(found, comments=tuple(hide_author(one) for one in found.comments))
 
 
 def read_note(

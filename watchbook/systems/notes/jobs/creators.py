@@ -66,11 +66,11 @@ def check_creators(ctx: JobContext) -> Outcome:
         log.warning("execution %s lost its lock", got.execution_id)
         return Outcome("partly", figures)
     finally:
-        _release(got.holder, status)
+        release(got.holder, status)
     return Outcome("partly" if figures["failed"] else "done", figures)
 
 
-def _release(holder: Holder, status: ExecutionStatus) -> None:
+def release(holder: Holder, status: ExecutionStatus) -> None:
     try:
         store.release(holder, status, clock.now())
     except LockLost:

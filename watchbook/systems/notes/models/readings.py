@@ -21,6 +21,9 @@ class NoteWatchQuerySet(models.QuerySet["NoteWatch"]):
     def due(self, now: datetime) -> NoteWatchQuerySet:
         return self.filter(next_read_at__lte=now).order_by("next_read_at", "id")
 
+    def comments_due(self, now: datetime) -> NoteWatchQuerySet:
+        return self.filter(comments_due_at__lte=now).order_by("comments_due_at", "id")
+
 
 class NoteWatch(models.Model):
     """When a note is read again, and what the last reading said."""
@@ -40,11 +43,21 @@ class NoteWatch(models.Model):
     # The run that read it last: its commit can be repeated.
     execution_id = models.CharField(max_length=100, blank=True, default="")
 
+    # When the comments are read next; null: with the next reading of the note.
+    comments_due_at = models.DateTimeField(null=True, default=None)
+    comments_read_at = models.DateTimeField(null=True, default=None)
+    # The last reading saw every comment, not only as many as the limit.
+    comments_whole = models.BooleanField(default=False)
+    comments_error = models.CharField(max_length=300, blank=True, default="")
+
     objects = NoteWatchQuerySet.as_manager()
 
     class Meta:
         db_table = "notes_watches"
-        indexes = [models.Index(fields=["next_read_at", "id"], name="notes_watches_due")]
+        indexes = [
+            models.Index(fields=["next_read_at", "id"], name="notes_watches_due"),
+            models.Index(fields=["comments_due_at", "id"], name="notes_watches_comments"),
+        ]
 
 
 class NoteVersion(models.Model):

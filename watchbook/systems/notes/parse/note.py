@@ -22,6 +22,8 @@ from watchbook.systems.notes.parse.records import (
     NOTE_ID,
     TOKEN,
     CardRecord,
+    CommentPage,
+    CommentRecord,
     Count,
     CreatorPage,
     Media,
@@ -270,4 +272,41 @@ def parse_capabilities(body: bytes) -> frozenset[str]:
     named = check_envelope(read_json(body)).get("capabilities")
     return (
         frozenset(one[:40] for one in named[:100] if isinstance(one, str)) if isinstance(named, list) else frozenset()
+    )
+
+
+COMMENT, MOST_COMMENTS, MOST_ANSWERS = 10_000, 100, 50
+
+
+def parse_comments(body: bytes) -> CommentPage:
+    """Parse one page of comments with the answers listed below them. A missing list is a refusal."""
+    data = check_envelope(read_json(body))
+    listed, cursor = data.get("comments"), data.get("cursor")
+    if not isinstance(listed, list):
+        raise PlatformRefusal(EMPTY if listed is None else NOT_READABLE)
+    found: list[CommentRecord] = []
+    opened: set[str] = set()
+    for one in as_dicts(listed)[:MOST_COMMENTS]:
+        if (root := _comment(one)) is None:
+            continue
+        answers = as_dicts(one.get("sub_comments"))
+        found += [root, *(answer for each in answers[:MOST_ANSWERS] if (answer := _comment(each, root.comment_id)))]
+        if one.get("sub_comment_has_more") or len(answers) > MOST_ANSWERS:
+            opened.add(root.comment_id)
+    mark = cursor if isinstance(cursor, str) and TOKEN.match(cursor) else ""
+    return CommentPage(tuple(found), bool(data.get("has_more")), mark, frozenset(opened))
+
+
+def _comment(one: dict[str, Any], parent_id: str = "") -> CommentRecord | None:
+    comment_id, user = one.get("id"), as_dict(one.get("user_info"))
+    if not isinstance(comment_id, str) or not NOTE_ID.match(comment_id):
+        return None
+    return CommentRecord(
+        comment_id=comment_id,
+        parent_id=parent_id,
+        content=as_text(one.get("content"), COMMENT),
+        author_id=as_text(user.get("user_id"), 64),
+        author_name=as_text(user.get("nickname"), NAME),
+        liked=parse_count(one.get("like_count")),
+        published_at=parse_moment(one.get("create_time")),
     )

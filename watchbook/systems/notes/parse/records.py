@@ -97,6 +97,32 @@ class CreatorPage:
     pinned: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class CommentRecord:
+    """One comment, or an answer to one."""
+
+    comment_id: str
+    parent_id: str = ""
+    content: str = ""
+    author_id: str = ""
+    author_name: str = ""
+    liked: Count = Count()
+    published_at: datetime | None = None
+
+    @property
+    def liked_json(self) -> dict[str, Any]:
+        return asdict(self.liked)
+
+
+@dataclass(frozen=True)
+class CommentPage:
+    comments: tuple[CommentRecord, ...]
+    has_more: bool = False
+    cursor: str = ""
+    # Comments on the note that have more answers than are listed.
+    open_branches: frozenset[str] = frozenset()
+
+
 UNITS = {"": 1, "千": 1_000, "k": 1_000, "万": 10_000, "w": 10_000, "亿": 100_000_000}
 LARGEST = 10**15
 _SHAPE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)?\s?(千|万|亿|[kw])?\s?(\+)?\Z", re.IGNORECASE)

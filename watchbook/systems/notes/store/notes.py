@@ -16,11 +16,12 @@ from watchbook.core.erase import erase
 from watchbook.core.media import store as media
 from watchbook.core.search import index
 from watchbook.core.stream.entries import Entry, record
-from watchbook.systems.notes.models import Candidate, CandidateStatus, Execution, Note
+from watchbook.systems.notes.models import Candidate, CandidateStatus, Execution, Note, NoteComment
 from watchbook.systems.notes.parse.records import NoteRecord
 from watchbook.systems.notes.rules import Code, LockLost, NotesError, idempotency_key
 from watchbook.systems.notes.store import Holder, readings, renew
 from watchbook.systems.notes.store.candidates import NOT_KNOWN, UNLOCKED
+from watchbook.systems.notes.store.comments import KIND as COMMENT
 from watchbook.systems.notes.store.documents import KIND, SCOPE, SOURCE, document, note_path, title_of, wanted_files
 
 CREATED, SKIPPED = "created", "skipped"
@@ -132,6 +133,8 @@ def delete_author_notes(author_id: str) -> int:
 def _delete(ids: list[str]) -> int:
     with transaction.atomic():
         erase(KIND, ids)
+        comments = NoteComment.objects.filter(note__note_id__in=ids)
+        erase(COMMENT, list(comments.values_list("pk", flat=True)))
         media.release(SOURCE, ids)
         rows = Candidate.objects.filter(note_id__in=ids)
         rows.update(title="")

@@ -34,7 +34,7 @@ def watch(note: Note, now: datetime) -> None:
     """Plan the later readings of a note that was just collected."""
     NoteWatch.objects.create(
         note=note, next_read_at=next_reading(note.collected_at, now), last_read_at=now, counts=note.counts,
-        execution_id=note.execution_id,
+        execution_id=note.execution_id, comments_due_at=now,
     )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def store_reading(note: Note, read: NoteRecord, now: datetime, execution_id: str
     was_away, row.presence = row.presence, Presence.THERE
     row.failures, row.last_error_code, row.last_error_reason = 0, "", ""
     row.last_read_at, row.execution_id = now, execution_id
-    row.next_read_at = next_reading(note.collected_at, now)
+    row.next_read_at, row.comments_due_at = next_reading(note.collected_at, now), now
     row.save()
     media.want(SOURCE, wanted_files(read))
     if said:

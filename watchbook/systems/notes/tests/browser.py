@@ -10,7 +10,7 @@ from watchbook.systems.notes import actions
 from watchbook.systems.notes.tests.data import add_candidates, held, holder
 
 # A head with its tabs and its work, and the list itself; the same for one row and for thirty.
-MOST_QUERIES = 18
+MOST_QUERIES = 19
 GONE = {"code": "NOT_FOUND", "message": "gone", "reason": "note_gone", "retryable": False}
 
 

@@ -12,7 +12,7 @@ from watchbook.core.media.models import KeptFile
 from watchbook.core.media.store import Wanted
 from watchbook.systems.notes import actions
 from watchbook.systems.notes.actions.creators import add_creator
-from watchbook.systems.notes.models import Candidate, Cookie, Creator
+from watchbook.systems.notes.models import Candidate, CommentVersion, Cookie, Creator, Note, NoteComment
 from watchbook.systems.notes.tests import data
 
 
@@ -30,9 +30,7 @@ def furnish(owner: User) -> dict[str, list[str]]:
     media.want("notes", [Wanted("https://media.example.com/0.jpg", found[0])])
     file = KeptFile.objects.get(url="https://media.example.com/0.jpg")
     media.keep(file, blobs.put(b"made-up content"), Facts("text/plain"))
-    return {
-        "media_id": [str(file.pk)],
-        "note_id": [found[0]],
-        "keyword_id": [str(keyword.pk)],
-        "creator_id": [str(creator.pk)],
-    }
+    comment = NoteComment.objects.create(note=Note.objects.get(), comment_id="c1", content="A fine walk.", version=2)
+    CommentVersion.objects.create(comment=comment, number=1, content="A walk.")
+    numbers = {"keyword_id": [str(keyword.pk)], "creator_id": [str(creator.pk)]}
+    return {"media_id": [str(file.pk)], "note_id": [found[0]], **numbers}

@@ -28,7 +28,7 @@ from watchbook.systems.notes.health import health
 from watchbook.systems.notes.jobs.crawl import STOPPED
 from watchbook.systems.notes.jobs.maintenance import SOURCE
 from watchbook.systems.notes.models import Candidate, CandidateStatus, Execution, ExecutionStatus
-from watchbook.systems.notes.rules import COLLECT_WORKFLOW, CREATORS_WORKFLOW, LOST, NotesError
+from watchbook.systems.notes.rules import COLLECT_WORKFLOW, COMMENTS_WORKFLOW, CREATORS_WORKFLOW, LOST, NotesError
 from watchbook.systems.notes.store import oldest_valid_heartbeat
 from watchbook.systems.notes.store.pool import CANNOT_OPEN
 
@@ -92,7 +92,7 @@ def execution_badge(row: Execution) -> Badge:
     return badges.find("job", {ExecutionStatus.TIMEOUT: "recovered"}.get(ExecutionStatus(row.status), row.status))
 
 
-JOBS = ("notes.collect", "notes.search", "notes.creators")
+JOBS = ("notes.collect", "notes.search", "notes.creators", "notes.comments")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,11 @@ def of_execution(row: Execution) -> Work:
         (pgettext("items", "returned"), row.items_returned),
         (pgettext("items", "in progress"), held),
     ]
-    titles = {COLLECT_WORKFLOW: _("Collecting notes"), CREATORS_WORKFLOW: _("Checking creators")}
+    titles = {
+        COLLECT_WORKFLOW: _("Collecting notes"),
+        CREATORS_WORKFLOW: _("Checking creators"),
+        COMMENTS_WORKFLOW: _("Reading comments"),
+    }
     title = titles.get(row.workflow_name, row.workflow_name)
     return Work(
         title=title,

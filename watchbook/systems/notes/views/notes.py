@@ -30,6 +30,7 @@ from watchbook.systems.notes.store import readings
 from watchbook.systems.notes.store.candidates import decrypt_token
 from watchbook.systems.notes.store.documents import SOURCE, title_of
 from watchbook.systems.notes.views import COUNTS, Figure, adapter_problem, figure_of, head, named, reason_text
+from watchbook.systems.notes.views.comments import thread_of
 
 TEASER = 200
 
@@ -188,6 +189,7 @@ def note(request: HttpRequest, note_id: str) -> HttpResponse:
         "watch": watch,
         "watch_error": reason_text(watch.last_error_code, watch.last_error_reason) if watch else "",
         **_history(request, found),
+        **thread_of(found, watch),
         "of_author": Note.objects.filter(author_id=found.author_id).count() if found.author_id else 0,
         "is_hashed": options.AUTHORS.value == "hashed",
         "adapter": str(meta.get("adapter") or ""),
