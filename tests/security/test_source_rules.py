@@ -13,6 +13,8 @@ import pytest
 from tests.security import source_walk as walk
 from tests.security.source_walk import Place
 
+pytestmark = pytest.mark.xdist_group("source rules")  # the source is parsed once
+
 NETWORK = {
     "socket", "ssl", "http.client", "http.server", "urllib.request", "urllib3", "httpx", "httpcore", "requests",
     "aiohttp", "smtplib", "ftplib", "poplib", "imaplib", "nntplib", "telnetlib", "xmlrpc", "socketserver", "asyncio",
