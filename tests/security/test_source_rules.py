@@ -197,7 +197,7 @@ def test_safe_markup_is_listed() -> None:
 
 
 def _calls(path: str, tree: walk.ast.Module) -> list[Place]:
-    nodes = (node for node in walk.ast.walk(tree) if isinstance(node, walk.ast.Call))
+    nodes = (node for node in walk.nodes(tree) if isinstance(node, walk.ast.Call))
     return [Place(path, node.lineno, walk.dotted(node.func)) for node in nodes]
 
 
