@@ -19,8 +19,10 @@ from pathlib import Path
 from watchbook.base.testing import servers
 
 TESTS_FAILED = 1  # pytest's own exit code for it
-# Two per core: tests with servers, processes and a browser wait more than they compute.
-PROCESSES = min(2 * (os.cpu_count() or 2), 8)
+# Two per core: tests with servers, processes and a browser wait more than they compute. The other databases have no
+# browser, and each process costs imports and a copy of the tables.
+CORES = os.cpu_count() or 2
+PROCESSES = {"sqlite": min(2 * CORES, 8), "postgres": min(CORES + 1, 8), "mariadb": min(CORES + 1, 8)}
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 
 
@@ -61,7 +63,7 @@ def suite(kind: str, *, nightly: bool) -> int:
     # Rewritten test modules are cached as bytecode: without the cache each process compiles 400 files again.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "pytest", "-q", *selection(kind, nightly=nightly)]
-    code = subprocess.call([*command, "-n", str(PROCESSES), "--dist", "loadgroup"], env=env)
+    code = subprocess.call([*command, "-n", str(PROCESSES[kind]), "--dist", "loadgroup"], env=env)
     if code != TESTS_FAILED:
         return code
     # Tests with real processes and deadlines may lose a race for the cores. What failed beside others is run again

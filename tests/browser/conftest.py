@@ -22,10 +22,6 @@ DAYS = 2
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
-    for item in ours:
-        # All share one process, but xdist 3.8 writes the group into an attribute that pytest 9.2 no longer reads.
-        if hasattr(item, "_id") and "_nodeid" in vars(item):
-            item._id = type(item._id).parse(item._nodeid)
     if ours and not servers.chromium():
         reason = f"the {len(ours)} tests of tests/browser did not run: there is no Chromium on this machine"
         ours[0].add_marker(pytest.mark.skip(reason=reason))

@@ -12,8 +12,11 @@ from playwright.sync_api import Page
 
 from tests.browser.fill import NAMES
 from tests.i18n import catalogues
+from watchbook.base.testing.environment import NIGHTLY
 
 WIDTHS = (320, 390, 1280)
+# Languages and themes in which the pages of a system are looked at after their story.
+SETTINGS = (("zh-CN", "light"), ("en-GB", "dark")) if NIGHTLY else (("zh-CN", "light"),)
 # WCAG 2.2 AA; the browser rounds what it blends, so a hair below is still a pass.
 LEAST_CONTRAST, LEAST_CONTRAST_LARGE = 4.5, 3.0
 

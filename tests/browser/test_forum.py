@@ -216,7 +216,7 @@ def test_pages_have_no_findings_in_languages_and_themes(forum: Forum, visitor: C
         "/nga/", "/nga/search/?q=灯塔", topic, f"{topic}floors/7/versions/", f"{topic}feed/", "/nga/runs/",
         "/nga/runs/1/", "/nga/audits/", "/nga/audits/1/", "/nga/forums/",
     )  # fmt: skip
-    for language, theme in (("en-GB", "dark"), ("zh-CN", "light")):
+    for language, theme in findings.SETTINGS:
         person = visitor(forum, OPERATOR, locale=language, color_scheme=theme)
         for path in paths:
             assert person.go(path).status == 200

@@ -266,7 +266,7 @@ def test_pages_have_no_findings_in_languages_and_themes(desk: Desk, visitor: Cal
         first.go(page)
         paths.append(str(first.page.locator(link).first.get_attribute("href")))
     paths.append(f"{paths[-1]}delete/")
-    for language, theme in (("en-GB", "dark"), ("zh-CN", "light")):
+    for language, theme in findings.SETTINGS:
         person = visitor(desk, OPERATOR, locale=language, color_scheme=theme)
         for path in paths:
             assert person.go(path).status == 200

@@ -205,7 +205,7 @@ def test_pages_have_no_findings_in_languages_and_themes(reddit: Reddit, visitor:
         f"/reddit/posts/{reddit.ids['edited']}/", f"/reddit/posts/{reddit.ids['removed']}/", "/reddit/metrics/",
         "/reddit/pool/",
     )  # fmt: skip
-    for language, theme in (("en-GB", "dark"), ("zh-CN", "light")):
+    for language, theme in findings.SETTINGS:
         person = visitor(reddit, OPERATOR, locale=language, color_scheme=theme)
         for path in paths:
             assert person.go(path).status == 200

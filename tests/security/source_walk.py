@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "watchbook"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """`what` at a line of a file; `path` is relative to the program."""
 
     path: str
@@ -35,9 +34,15 @@ def modules(root: Path = PROGRAM) -> tuple[tuple[str, ast.Module], ...]:
     )
 
 
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Every node of a module, found once for all tests."""
+    return tuple(ast.walk(tree))
+
+
 def imports(path: str, tree: ast.Module) -> Iterator[Place]:
     """Whole dotted names: `from a import b` is a.b."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (Place(path, node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -46,7 +51,7 @@ def imports(path: str, tree: ast.Module) -> Iterator[Place]:
 
 def names(path: str, tree: ast.Module) -> Iterator[Place]:
     """Every name and attribute that is read: eval, os.system, mark_safe, csrf_exempt."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name):
             yield Place(path, node.lineno, node.id)
         elif isinstance(node, ast.Attribute):
@@ -61,14 +66,14 @@ def dotted(node: ast.expr) -> str:
 
 def keywords(path: str, tree: ast.Module) -> Iterator[Place]:
     """`shell=True`, `verify=False`: constants given by name."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.keyword) and node.arg and isinstance(node.value, ast.Constant):
             yield Place(path, node.value.lineno, f"{node.arg}={node.value.value!r}")
 
 
 def spread(path: str, tree: ast.Module) -> Iterator[tuple[Place, str]]:
     """Calls that spread a mapping into keywords: the method, and the source of the mapping."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             for given in node.keywords:
                 if given.arg is None:

@@ -13,6 +13,8 @@ import pytest
 from tests.security import source_walk as walk
 from tests.security.source_walk import Place
 
+pytestmark = pytest.mark.xdist_group("source rules")  # the source is parsed once
+
 NETWORK = {
     "socket", "ssl", "http.client", "http.server", "urllib.request", "urllib3", "httpx", "httpcore", "requests",
     "aiohttp", "smtplib", "ftplib", "poplib", "imaplib", "nntplib", "telnetlib", "xmlrpc", "socketserver", "asyncio",
@@ -207,7 +209,7 @@ def test_safe_markup_is_listed() -> None:
 
 
 def _calls(path: str, tree: walk.ast.Module) -> list[Place]:
-    nodes = (node for node in walk.ast.walk(tree) if isinstance(node, walk.ast.Call))
+    nodes = (node for node in walk.nodes(tree) if isinstance(node, walk.ast.Call))
     return [Place(path, node.lineno, walk.dotted(node.func)) for node in nodes]
 
 

@@ -53,7 +53,7 @@ os.environ["DATABASE_URL"] = servers.database_url(KIND, _home)
 
 # `make test-nightly` sets it; every other run is the short one.
 NIGHTLY = os.environ.get("WATCHBOOK_TEST_NIGHTLY") == "on"
-DAILY_EXAMPLES, NIGHTLY_EXAMPLES = 25, 100
+DAILY_EXAMPLES, NIGHTLY_EXAMPLES = 12, 100
 hypothesis.settings.register_profile("daily", max_examples=DAILY_EXAMPLES, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=NIGHTLY_EXAMPLES, deadline=None)
 hypothesis.settings.load_profile("nightly" if NIGHTLY else "daily")
@@ -102,8 +102,11 @@ def depends_on_database(item: pytest.Item) -> bool:
     """Tell whether another database can change the outcome.
 
     True for tests that commit or run beside others, and for tests of modules with SQL of their own: the test file has
-    some itself, or imports such a module of its own package. (What it uses of another package is tested there.)
+    some itself, or imports such a module of its own package. (What it uses of another package is tested there.) False
+    for tests marked `portable`: long walks whose queries shorter tests send to every database.
     """
+    if item.get_closest_marker("portable"):
+        return False
     marker = item.get_closest_marker("django_db")
     is_transactional = bool(marker and (marker.kwargs.get("transaction") or (marker.args and marker.args[0])))
     is_concurrent = bool(CONCURRENT & set(getattr(item, "fixturenames", ())))

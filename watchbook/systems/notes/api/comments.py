@@ -71,7 +71,7 @@ class CommentsReadAnswer(Enveloped[CommentsReadOut]):
     """Result of reading comments."""
 
 
-class CommentsQuery(DaysQuery):
+class NoteCommentsQuery(DaysQuery):
     q: str = ""
     note: str = ""
     presence: str = ""
@@ -85,7 +85,7 @@ def _out(row: NoteComment) -> dict[str, Any]:
 
 
 @router.get("/comments", auth=reading, response=NoteCommentList, exclude_unset=True)
-def list_comments(request: HttpRequest, page: Query[CommentsQuery]) -> Any:
+def list_comments(request: HttpRequest, page: Query[NoteCommentsQuery]) -> Any:
     """List comments of collected notes, newest first, with the filters of the page."""
     rows = NoteComment.objects.select_related("note").prefetch_related("versions")
     return listed_in_envelope(request, listed(request, filters.COMMENTS, rows, page, make=_out))
