@@ -191,14 +191,14 @@ class TestInAndOut:
         assert Page.objects.get(title="High water").parent_page_id == tree[0].pk
         assert client.get(url("clip", kind="nothing", id="1")).status_code == 404
 
-    def test_items_that_are_left_out_are_counted(self, desk, tree, clips):
+    def test_skipped_items_are_counted(self, desk, tree, clips):
         client = client_of(desk.wanda)
         items = ["library_test:1", "library_test:gone", *(f"library_test:no-{n}" for n in range(60))]
         shown = client.get("/library/clip/", {"item": items}, headers={"Accept-Language": "en"}).text
-        assert "61 items are left out: they are gone, or more than 50 were selected." in squeezed(shown)
+        assert "61 items were skipped: they no longer exist, or more than 50 were selected." in squeezed(shown)
         given = {"item": items, "space": desk.space.pk, "parent": tree[0].pk}
         done = client.post("/library/clip/", given, follow=True, headers={"Accept-Language": "en"}).text
-        assert "61 items are left out" in squeezed(done)
+        assert "61 items were skipped" in squeezed(done)
         assert "Saved to library." in done
 
     def test_the_folder_of_clips_is_offered_once(self, desk, tree, clips):

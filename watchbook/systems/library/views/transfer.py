@@ -169,8 +169,8 @@ def clip(request: HttpRequest) -> HttpResponse:
         raise Http404
     if left := len(pairs) - len(found):
         words = ngettext(
-            "%(n)s item is left out: it is gone, or more than %(most)s were selected.",
-            "%(n)s items are left out: they are gone, or more than %(most)s were selected.",
+            "%(n)s item was skipped: it no longer exists, or more than %(most)s were selected.",
+            "%(n)s items were skipped: they no longer exist, or more than %(most)s were selected.",
             left,
         )
         messages.warning(request, words % {"n": left, "most": MOST_CLIPS})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connections
 
 from watchbook.base import clock
 from watchbook.core import health as states
@@ -61,6 +63,35 @@ def test_run_due_waits_for_a_busy_host_and_checks_the_rest(monitors, monkeypatch
         monkeypatch.setattr(check, "sleep", another_process_ends_after_one)
         tally = check.run_due_now(START)
     assert (tally["checked"], tally["busy"]) == (3, 0)
+    assert not MonitorTask.objects.due(START).exists()
+
+
+@pytest.mark.sql
+@pytest.mark.django_db(transaction=True)
+def test_four_run_due_at_once_check_every_monitor_once(site, alice):
+    site.add("/a")
+    with clock.set_to(START):
+        for number in range(40):
+            actions.add_monitor(alice, {"name": f"m{number}", "sitemap_url": f"{site.sitemap}?n={number}"})
+    JobRun.objects.all().delete()
+    site.log.clear()
+    tallies = []
+
+    def run_due():
+        try:
+            with clock.set_to(START):
+                tallies.append(check.run_due_now(START))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run_due) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(tally["checked"] for tally in tallies) == 40
+    assert [tally["busy"] for tally in tallies] == [0, 0, 0, 0]
+    assert site.log.count("/sitemap.xml") == 40
     assert not MonitorTask.objects.due(START).exists()
 
 
