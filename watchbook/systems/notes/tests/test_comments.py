@@ -18,7 +18,7 @@ from watchbook.base.testing.pages import squeezed
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.search.models import SearchDocument
 from watchbook.systems.notes import actions, filters
-from watchbook.systems.notes.api.comments import CommentsQuery
+from watchbook.systems.notes.api.comments import NoteCommentsQuery
 from watchbook.systems.notes.encryption import author_hash
 from watchbook.systems.notes.jobs.collect import collect
 from watchbook.systems.notes.models import CommentVersion, Execution, NoteComment, NoteWatch
@@ -165,7 +165,7 @@ def test_page_list_export_and_api(world, note, reader, n8n, django_assert_max_nu
     assert (found["note_id"], found["versions"][0]["content"]) == (note.note_id, "Comment 2")
     assert n8n.get("comments", presence="odd")["error"]["details"][0]["field"] == "presence"
     names = {name for each in filters.COMMENTS.filters for name in each.names}
-    assert set(CommentsQuery.model_fields) - {"cursor", "limit", "format"} == names
+    assert set(NoteCommentsQuery.model_fields) - {"cursor", "limit", "format"} == names
 
 
 def test_deleted_note_takes_its_comments_along(world, note):
