@@ -21,7 +21,7 @@ from watchbook.systems.notes.models import CommentVersion, NoteComment
 from watchbook.systems.notes.validation import HolderBody, parse
 
 
-class CommentVersionOut(Answer):
+class NoteCommentVersionOut(Answer):
     """An earlier text of a comment."""
 
     row = CommentVersion
@@ -46,7 +46,7 @@ class NoteCommentOut(Answer):
     last_read_at: datetime
     presence: str = said("there, missing (absent once) or gone (absent twice).")
     version: int
-    versions: list[CommentVersionOut] = said("Earlier texts, newest first.")
+    versions: list[NoteCommentVersionOut] = said("Earlier texts, newest first.")
 
 
 class NoteCommentList(EnvelopedList[NoteCommentOut]):
@@ -80,7 +80,7 @@ class NoteCommentsQuery(DaysQuery):
 
 def _out(row: NoteComment) -> dict[str, Any]:
     versions = sorted(row.versions.all(), key=lambda one: -one.number)[:50]
-    shown = [CommentVersionOut.of(one) for one in versions]
+    shown = [NoteCommentVersionOut.of(one) for one in versions]
     return NoteCommentOut.of(row, note_id=row.note.note_id, versions=shown)
 
 
