@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from watchbook.kit import badges
-from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, Text, by_time
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Search, Text, by_time
 from watchbook.kit.lists.filters import Options
 from watchbook.systems.notes.models import (
     CandidateStatus,
@@ -125,7 +125,7 @@ KEYWORDS = List(
         Choice("sort", _("Search order"), "sort", choices=SearchSort.choices, counted=False),
         Choice("note_type", _("Type"), "note_type", choices=SearchType.choices, counted=False),
     ),
-    orders=(Order("newest", _("Newest first"), "created_at"),),
+    orders=by_time("created_at"),
     columns=tuple(
         map(
             Column,
@@ -144,7 +144,7 @@ CREATORS = List(
         STATE,
         Flag("gap", _("Possible gap"), where=lambda _on: Q(possible_gap=True)),
     ),
-    orders=(Order("newest", _("Newest first"), "created_at"),),
+    orders=by_time("created_at"),
     columns=tuple(
         map(
             Column,
@@ -166,7 +166,7 @@ COMMENTS = List(
         Text("author", _("Author ID"), "author_id"),
         Days("days", pgettext_lazy("candidate", "Found"), "first_read_at"),
     ),
-    orders=(Order("newest", _("Newest first"), "first_read_at"),),
+    orders=by_time("first_read_at"),
     columns=(
         Column("note_id", "note.note_id"),
         *map(

@@ -165,7 +165,7 @@ def test_page_list_export_and_api(world, note, reader, n8n, django_assert_max_nu
     assert (found["note_id"], found["versions"][0]["content"]) == (note.note_id, "Comment 2")
     assert n8n.get("comments", presence="odd")["error"]["details"][0]["field"] == "presence"
     names = {name for each in filters.COMMENTS.filters for name in each.names}
-    assert set(NoteCommentsQuery.model_fields) - {"cursor", "limit", "format"} == names
+    assert set(NoteCommentsQuery.model_fields) - {"cursor", "limit", "format", "order"} == names
 
 
 def test_deleted_note_takes_its_comments_along(world, note):
