@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.portable]
 PEOPLE = ("olga", "adam", "sven", "wanda", "rene", "otto", "xaver")
 DONE = {200, 201, 302}
 # Answers everybody, each with what is his own; or whoever holds the link.
-OWN = {"overview", "favourites", "search", "create_workspace", "shared", "shared_file", "clip"}
+OWN = {"overview", "favourites", "search", "create_workspace", "shared", "shared_file", "clip", "save_address"}
 
 
 @dataclass
@@ -100,6 +100,7 @@ def _writing_pages(desk: Any, world: Any) -> list[Ask]:
         Ask("page_tags", "writer", page, {"tags": "harbour, night"}),
         Ask("restriction", "writer", page, {"user": [world.desk.zita.pk]}),
         Ask("template", "writer", page, {"on": "1"}), Ask("source", "writer", (world.saved.pk,), {}),
+        Ask("read_source", "writer", (world.saved.pk,), {}),
         Ask("favourites", "reader", (), {"page": world.page.pk, "to": "up"}),
         Ask("tag", "tag", (world.tag.pk,), {"name": "port"}),
         Ask("trash_page", "writer", page, {}),
@@ -176,7 +177,8 @@ def test_every_writing_address_on_the_other_channel(world: Any, trouble: str, mo
     with TROUBLES[trouble](monkeypatch):
         before = dump()
         clip = {"kind": "library_test", "id": "1", "space": str(world.desk.space.pk), "parent": "top"}
-        for ask in [*(each for each in asks(world) if each.is_writing), Ask("clip", "writer", (), clip)]:
+        saving = Ask("save_address", "writer", (), {**clip, "url": "https://example.org/tide/1"})
+        for ask in [*(each for each in asks(world) if each.is_writing), Ask("clip", "writer", (), clip), saving]:
             answer = ask.make(client)
             if answer.status_code != 423:
                 wrong.append(f"{ask.name}: {answer.status_code}")

@@ -64,7 +64,7 @@ def _form(request: HttpRequest, url: str) -> dict[str, Any]:
         "url": url, "title": cut(" ".join(clean_text(given(request, "title")).split()), 500), "spaces": spaces,
         "space": chosen, "clips": str(clips or ""), "known": _known(user, url) if url else None,
         "targets": targets_in(user, chosen, (), first=clips) if chosen and url else [],
-        "bookmarklet": BOOKMARKLET % f"{settings.PUBLIC_URL.rstrip('/')}{reverse('library:save')}",
+        "bookmarklet": BOOKMARKLET % f"{settings.PUBLIC_URL.rstrip('/')}{reverse('library:save_address')}",
     }  # fmt: skip
 
 
