@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.db import transaction
 from django.test import Client
 from mcp.client.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters
@@ -59,7 +60,8 @@ def person() -> Any:
 
 @pytest.fixture
 def ids(person: Any) -> dict[str, list[str]]:
-    return furnish(person)
+    with transaction.atomic():  # not every test of this file has one
+        return furnish(person)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.db import transaction
 
 from watchbook.base import clock
 from watchbook.base.testing.pages import squeezed
@@ -83,7 +84,8 @@ def test_by_hand_all_documents_are_asked_for_again(old):
 
 def test_an_erased_author_is_not_found_and_the_text_is(old):
     run_now("search.reindex")
-    index.erase_authors("topic", ["1"])
+    with transaction.atomic():
+        index.erase_authors("topic", ["1"])
     assert ids('author:"author 1"') == []
     assert ids("harbour in:forum/7 score=1") == ["1"]
     assert "author 1" not in str(list(SearchDocument.objects.values_list("author", flat=True)))
