@@ -137,7 +137,7 @@ COMMENTS = List(
         AtLeast("least_score", _("Minimum score"), "score"),
         Days("days", _("Posted"), "created_at"),
     ),
-    orders=(Order("newest", _("Newest first"), "created_at"),),
+    orders=by_time("created_at"),
     columns=(
         *map(
             Column,

@@ -89,6 +89,7 @@ class CreatorsQuery(ListQuery):
     q: str = ""
     state: str = ""
     gap: str = ""
+    order: str = Field("", description="newest, the default, or oldest.")
 
 
 @router.get("/creators", auth=reading, response=CreatorList, exclude_unset=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Query
+from pydantic import Field
 
 from watchbook.core.accounts.access import person_of
 from watchbook.core.api.lists import ListQuery, listed
@@ -28,6 +29,7 @@ class KeywordsQuery(ListQuery):
     state: str = ""
     sort: str = ""
     note_type: str = ""
+    order: str = Field("", description="newest, the default, or oldest.")
 
 
 def queued(run: JobRun) -> tuple[int, dict[str, Any]]:
