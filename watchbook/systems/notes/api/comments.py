@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from watchbook.systems.notes.api.envelope import answered, done
 from watchbook.systems.notes.api.schemas import CountOut, Enveloped, EnvelopedList, NoteError
 from watchbook.systems.notes.jobs import comments as jobs
 from watchbook.systems.notes.models import CommentVersion, NoteComment
+from watchbook.systems.notes.parse.records import Count
 from watchbook.systems.notes.validation import HolderBody, parse
 
 
@@ -81,7 +83,8 @@ class NoteCommentsQuery(DaysQuery):
 def _out(row: NoteComment) -> dict[str, Any]:
     versions = sorted(row.versions.all(), key=lambda one: -one.number)[:50]
     shown = [NoteCommentVersionOut.of(one) for one in versions]
-    return NoteCommentOut.of(row, note_id=row.note.note_id, versions=shown)
+    liked = row.liked or asdict(Count())
+    return NoteCommentOut.of(row, note_id=row.note.note_id, liked=liked, versions=shown)
 
 
 @router.get("/comments", auth=reading, response=NoteCommentList, exclude_unset=True)
