@@ -124,6 +124,7 @@ KEYWORDS = List(
         STATE,
         Choice("sort", _("Search order"), "sort", choices=SearchSort.choices, counted=False),
         Choice("note_type", _("Type"), "note_type", choices=SearchType.choices, counted=False),
+        Days("days", pgettext_lazy("keyword", "Added"), "created_at"),
     ),
     orders=by_time("created_at"),
     columns=tuple(
@@ -143,6 +144,7 @@ CREATORS = List(
         Search("q", _("Search creators"), columns=("label", "name")),
         STATE,
         Flag("gap", _("Possible gap"), where=lambda _on: Q(possible_gap=True)),
+        Days("days", pgettext_lazy("keyword", "Added"), "created_at"),
     ),
     orders=by_time("created_at"),
     columns=tuple(

@@ -10,7 +10,7 @@ from ninja import Query
 from pydantic import Field
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.lists import ListQuery, listed
+from watchbook.core.api.lists import DaysQuery, listed
 from watchbook.core.api.schemas import Answer, said
 from watchbook.systems.notes import fetch, filters
 from watchbook.systems.notes.access import reading
@@ -85,11 +85,10 @@ class CheckedAnswer(Enveloped[CheckedOut]):
     """Result of a check."""
 
 
-class CreatorsQuery(ListQuery):
+class CreatorsQuery(DaysQuery):
     q: str = ""
     state: str = ""
     gap: str = ""
-    order: str = Field("", description="newest, the default, or oldest.")
 
 
 @router.get("/creators", auth=reading, response=CreatorList, exclude_unset=True)

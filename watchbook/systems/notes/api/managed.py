@@ -6,10 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Query
-from pydantic import Field
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.lists import ListQuery, listed
+from watchbook.core.api.lists import DaysQuery, listed
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.notes import actions, fetch, filters
 from watchbook.systems.notes.access import reading
@@ -24,12 +23,11 @@ from watchbook.systems.notes.validation import RecoverBody, parse
 from watchbook.systems.notes.validation.managed import BAD_IDS, KeywordBody, KeywordChange, PasteBody, RetryBody
 
 
-class KeywordsQuery(ListQuery):
+class KeywordsQuery(DaysQuery):
     q: str = ""
     state: str = ""
     sort: str = ""
     note_type: str = ""
-    order: str = Field("", description="newest, the default, or oldest.")
 
 
 def queued(run: JobRun) -> tuple[int, dict[str, Any]]:
