@@ -286,7 +286,7 @@ def test_api_and_commands(n8n, platform, capsys, tmp_path):
     assert n8n.post(f"creators/{number}/check", {"full": True})["data"]["run_id"]
     assert n8n.client.delete(path).json()["data"] == {"deleted": True}
     assert n8n.client.delete(path).status_code == 404
-    assert set(CreatorsQuery.model_fields) - {"cursor", "limit", "format"} == {
+    assert set(CreatorsQuery.model_fields) - {"cursor", "limit", "format", "since", "until", "order"} == {
         each.name for each in filters.CREATORS.filters
     }
 

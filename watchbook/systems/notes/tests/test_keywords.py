@@ -149,7 +149,7 @@ def test_api_adds_changes_lists_and_deletes(n8n, platform):
     assert n8n.post(f"keywords/{number}/search")["data"]["run_id"] == JobRun.objects.get().pk
     assert n8n.client.delete(path).json()["data"] == {"deleted": True}
     assert n8n.client.delete(path).status_code == 404
-    assert set(KeywordsQuery.model_fields) - {"cursor", "limit", "format"} == {
+    assert set(KeywordsQuery.model_fields) - {"cursor", "limit", "format", "since", "until", "order"} == {
         each.name for each in filters.KEYWORDS.filters
     }
 
