@@ -78,7 +78,8 @@ lint-rest: env
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports --no-cache
-	.venv/bin/djlint watchbook --check --lint --quiet
+	@# With --quiet djlint fails without saying why.
+	.venv/bin/djlint watchbook --check --lint --quiet || (.venv/bin/djlint watchbook --check --lint; exit 1)
 
 format: env ## let ruff and djlint write
 	.venv/bin/ruff check --fix .
