@@ -13,7 +13,7 @@ from tests.browser.world import MEMBER, OPERATOR, Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-MOST = 250
+MOST = 320
 # No link leads to a search: people type it.
 STARTS = ("/", "/search/?q=lantern", "/search/")
 EXPECTED = {

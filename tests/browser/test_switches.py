@@ -33,7 +33,7 @@ def test_language_and_theme_are_kept_until_changed(desk: Desk, visitor: Callable
     assert look(person, "/") == ["en", ""]
 
     person.press("中文")
-    person.page.get_by_role("link", name="站点地图").first.wait_for()
+    person.page.get_by_role("link", name="网站").first.wait_for()
     set_theme(person, "深色主题")
     assert look(person, "/stream/") == ["zh-Hans", "dark"]
 

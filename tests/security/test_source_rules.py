@@ -93,6 +93,7 @@ MAY_MARK_SAFE = {
     "systems/nga/clip.py": "floors, cleaned by the allow-list when they were stored",
     "systems/reddit/clip.py": "Markdown that nh3 cleaned right there",
     "systems/reddit/views/posts.py": "Markdown that nh3 cleaned right there",
+    "systems/reddit/views/comments.py": "Markdown that nh3 cleaned right there",
     "systems/nga/views/content.py": "floors, cleaned when they were stored; what is added is escaped",
 }
 MAY_SKIP_CSRF = {

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import translation
 
-from watchbook.base import clock
+from watchbook.base import clock, env
 from watchbook.base.testing import migrated, servers
 
 
@@ -101,6 +102,15 @@ def language_is_put_back() -> Iterator[None]:
     """A test that switched the language leaves the next one as it would be alone."""
     yield
     translation.deactivate()
+
+
+@pytest.fixture(autouse=True)
+def stored_settings_are_put_back() -> Iterator[None]:
+    """A test that stored settings leaves the next one as it would be alone, the host of the test client included."""
+    hosts = settings.ALLOWED_HOSTS
+    yield
+    env.use_stored({})
+    settings.ALLOWED_HOSTS = hosts
 
 
 @pytest.fixture

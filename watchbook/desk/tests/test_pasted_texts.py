@@ -10,6 +10,7 @@ pytestmark = pytest.mark.django_db
 
 SITE, BOARD, TOPIC = "sitemaps:website", "nga:board", "nga:topic"
 SUB, POST, NOTE = "reddit:subreddit", "reddit:post", "notes:note"
+PROFILE = "https://www.xiaohongshu.com/user/profile/5f00aa"
 SHARE = "【夏日灯笼教程 - 小灯 | 小红书】 😆 abCd12 😆 https://www.xiaohongshu.com/discovery/item/66f0c1d2?source=x&xsec_token=AB12"
 SHORT = "12 小灯发布了一篇小红书笔记，快来看吧！😆 http://xhslink.com/a/Abc123，复制本条信息，打开【小红书】App查看精彩内容！"
 
@@ -69,6 +70,7 @@ RECOGNISED = [
     ("https://www.xiaohongshu.com/explore/66f0c1d2?xsec_token=AB12=&xsec_source=pc_feed", NOTE, "66f0c1d2"),
     ("https://www.xiaohongshu.com/search_result/66f0c1d2?xsec_token=AB12", NOTE, "66f0c1d2"),
     ("https://www.xiaohongshu.com/user/profile/5f00/66f0c1d2?xsec_token=AB12", NOTE, "66f0c1d2"),
+    (PROFILE, "notes:creator", PROFILE),
     (SHARE, NOTE, "66f0c1d2"),
     (SHORT, "notes:short_link", "http://xhslink.com/a/Abc123"),
     ("xhslink.com/o/9ZzYy", "notes:short_link", "https://xhslink.com/o/9ZzYy"),
@@ -110,7 +112,6 @@ REFUSED = [
     ("https://www.reddit.com/r/gardening+roses/", "several", "one community"),
     ("https://i.redd.it/abcdef.jpg", "media", "post"),
     ("https://www.reddit.com/", "no_community", "r/gardening"),
-    ("https://www.xiaohongshu.com/user/profile/5f00aa", "profile", "notes"),
     ("https://www.xiaohongshu.com/explore", "no_note", "note"),
 ]
 

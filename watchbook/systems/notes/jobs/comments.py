@@ -29,7 +29,7 @@ from watchbook.systems.notes.store.comments import CommentsRead, Thread
 NOTES_A_RUN = 50
 MOST_PAGES, MOST_SECONDS = 50, 200.0
 CANNOT_COMMENT = gettext_noop(
-    "The adapter cannot read comments. Use the remote adapter with a service that can, or set NOTES_COMMENTS to 0."
+    "The adapter cannot read comments. Use the remote adapter with a service that can, or keep 0 comments per note."
 )
 
 

@@ -69,7 +69,7 @@ def test_a_refusal_is_one_sentence_and_exit_code_1(capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "NOT_FOUND"
     with pytest.raises(SystemExit):
         command("collect", "--json")
-    assert "NOTES_ADAPTER" in capsys.readouterr().out
+    assert "No adapter is enabled." in capsys.readouterr().out
 
 
 def test_rotation_with_a_missing_key_is_loud(capsys, monkeypatch, says):

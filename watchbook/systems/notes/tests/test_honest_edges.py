@@ -180,7 +180,7 @@ class TestHealth:
 
     def test_setting_problem_is_an_error(self, platform, monkeypatch):
         monkeypatch.setenv("NOTES_ADAPTER", "page")
-        assert (health().state, "NOTES_TERMS_CONFIRMED" in health().reason) == ("error", True)
+        assert (health().state, "confirm them under Settings" in health().reason) == ("error", True)
 
     def test_empty_pool_is_an_error(self, platform):
         add_candidates(1)
