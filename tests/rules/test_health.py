@@ -79,7 +79,7 @@ def words_of(browser: Any, path: str, part: str, language: str) -> str:
     if path.startswith("/api/") or path == "/readyz":
         return of_json(answer.json(), kind, name)
     # The first steps say that a step is done: a source was read once, which stays true.
-    html = re.sub(r'<ol class="steps">.*?</ol>', "", answer.content.decode(), flags=re.DOTALL)
+    html = re.sub(r'<ol class="steps[^"]*">.*?</ol>', "", answer.content.decode(), flags=re.DOTALL)
     if kind:
         marks = {"newest": f'href="{name}', "source": f'data-source="{name}"', "job": f"/operations/jobs/{name}/"}
         rows = [row for row in re.findall(r"<tr\b.*?</tr>", html, re.DOTALL) if marks[kind] in row]
