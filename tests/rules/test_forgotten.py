@@ -127,8 +127,6 @@ def monitor(owner: Any, patch: pytest.MonkeyPatch) -> World:
             sitemaps_actions.delete(watch.monitor)
             with clock.set_to(watch.now + timedelta(days=91)):
                 runner.run_now("sitemaps.forget")
-                # The delivery log is kept for 30 days, a deleted monitor for 90.
-                runner.run_now("notify.clean")
 
         yield forget, watch.now
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.core.accounts.models import User
+from watchbook.core.notify.message import Named
 from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.models import State as DeliveryState
 from watchbook.core.notify.outbox import Notification, notify
@@ -33,6 +34,7 @@ from watchbook.systems.sitemaps.store.letters import change_letter, subject_of
 from watchbook.systems.sitemaps.store.lists import Noise, change_entries
 
 SOURCE = "sitemaps"
+CHANGE_KIND = "sitemap_change"
 CHANGED, ERROR, RECOVERED = "changed", "error", "recovered"
 PAYLOAD_URLS = 100
 # Changes, and URLs of each, that a preview of a rule reads.
@@ -64,6 +66,7 @@ def notify_change(
             payload=_payload(monitor, record, difference, noise, rule),
             link=links["change"],
             thread=monitor.thread,
+            objects=[Named(CHANGE_KIND, str(record.pk))],
         )
     _notify(monitor, record, notice, now)
 
@@ -134,6 +137,7 @@ def notify_minor(monitor: MonitorTask, record: ChangeRecord, now: datetime) -> N
             payload={"type": "sitemap.minor", "monitor": _monitor(monitor), "minor_count": count},
             link=_change_path(record),
             thread=monitor.thread,
+            objects=[Named(CHANGE_KIND, str(record.pk))],
         )
     _notify(monitor, record, notice, now)
 
@@ -269,7 +273,7 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
     path = _change_path(record)
     figures = {"added": record.added_count, "removed": record.removed_count, "modified": record.modified_count}
     # The object is the change, so that it can be saved to the library from the inbox.
-    what = ("sitemap_change", str(record.pk))
+    what = (CHANGE_KIND, str(record.pk))
     _stream(monitor, CHANGED, monitor.name, counts, path, now, what=what, event_key=str(record.pk), **figures)
     changed = (item for kind in (ADDED, REMOVED) for item in islice(difference.items(kind), SEARCH_URLS))
     # Decoded, because users search for words and not for %E7%81%AF.
@@ -277,7 +281,7 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
     index.put(
         [
             index.Document(
-                kind="sitemap_change",
+                kind=CHANGE_KIND,
                 object_id=str(record.pk),
                 scope=f"user:{monitor.user_id}",
                 title=f"{monitor.name} {counts}",
@@ -293,7 +297,7 @@ def _log_change(monitor: MonitorTask, record: ChangeRecord, difference: Differen
 
 def search_attributes(kind: str, ids: Collection[str]) -> dict[str, Attributes]:
     """Return the website of stored changes."""
-    rows = ChangeRecord.objects.filter(pk__in=list(ids)) if kind == "sitemap_change" else ChangeRecord.objects.none()
+    rows = ChangeRecord.objects.filter(pk__in=list(ids)) if kind == CHANGE_KIND else ChangeRecord.objects.none()
     found = rows.values_list("pk", "monitor_task__sitemap_url")
     return {str(pk): Attributes(site=address) for pk, address in found}
 
