@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Cast, Coalesce
 from django.utils.functional import cached_property
 
 from watchbook.base import clock
@@ -173,7 +173,8 @@ class ThreadQuerySet(models.QuerySet["Thread"]):
         # Such a topic is crawled from its end: what lies below the cursor is still to be crawled.
         backwards = ThreadReadingState.objects.filter(thread=models.OuterRef("pk"), is_newest_first=True)
         rows = rows.exclude(models.Exists(backwards), crawl_backfill_next_page_number__isnull=False)
-        missing = models.F("crawl_cursor_max_floor_number") + 1 - count
+        # MariaDB refuses a difference of unsigned columns below 0: more posts than the cursor knows.
+        missing = Cast("crawl_cursor_max_floor_number", models.BigIntegerField()) + 1 - count
         return rows.annotate(missing_count=missing).filter(missing_count__gt=0)
 
     def unfinished(self) -> ThreadQuerySet:
