@@ -184,9 +184,11 @@ def _entry(row: Mapping[str, Any]) -> PoolEntry:
     categories = row.get("categories") or []
     if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
         raise InvalidPoolFile(_("categories must be a list of words."))
-    return PoolEntry(
-        name, tier, tuple(one.strip()[:MAX_TAG_LENGTH] for one in categories[:MAX_TAGS]), _score(row), _is_active(row)
-    )
+    tags = tuple(one.strip() for one in categories)
+    if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in tags):
+        words = _("At most %(n)s tags of %(length)s characters are allowed.")
+        raise InvalidPoolFile(words % {"n": MAX_TAGS, "length": MAX_TAG_LENGTH})
+    return PoolEntry(name, tier, tags, _score(row), _is_active(row))
 
 
 def _score(row: Mapping[str, Any]) -> float:

@@ -220,3 +220,9 @@ def test_import_refuses_every_invalid_line_by_number():
         read_entries(text.encode(), "a.csv")
     assert "Line 3: " in str(refused.value)
     assert "Line 4: tier is 'urgent'" in str(refused.value)
+
+
+@pytest.mark.parametrize("tags", ["x" * 61, "|".join(f"t{number}" for number in range(51))])
+def test_import_refuses_long_and_too_many_categories_by_line(tags):
+    with pytest.raises(InvalidPoolFile, match="Line 2: At most 50 tags of 60 characters are allowed"):
+        read_entries(f"name,categories\nwebdev,{tags}\n".encode(), "a.csv")
