@@ -1,4 +1,7 @@
-"""Actions of users on the archive, shared by pages, API and commands."""
+"""Actions of users on the archive, shared by pages, API and commands.
+
+Notifications that a user chose, for the removal of an account.
+"""
 
 from __future__ import annotations
 
@@ -134,9 +137,20 @@ def follow(thread: Thread, *, request: HttpRequest | None = None) -> FollowedThr
 
 
 @transaction.atomic
-def unfollow(thread: Thread, *, request: HttpRequest | None = None) -> None:
-    if following.unfollow(thread):
+def unfollow(thread: Thread, *, request: HttpRequest | None = None) -> bool:
+    """End following a topic; False if it was not followed."""
+    is_ended = following.unfollow(thread)
+    if is_ended:
         audit.record("nga.topic_unfollowed", subject=str(thread.source_thread_id), request=request)
+    return is_ended
+
+
+@transaction.atomic
+def follow_many(threads: Iterable[Thread], *, end: bool = False, request: HttpRequest | None = None) -> int:
+    """Follow these topics, or end following them. Return how many are followed, or were until now."""
+    if end:
+        return sum(unfollow(thread, request=request) for thread in threads)
+    return len([follow(thread, request=request) for thread in threads])
 
 
 class InvalidAuthor(Exception):
@@ -325,3 +339,8 @@ def try_forum(_user: User | None) -> Iterator[Step]:
         return
     words = {"how": reader, "fid": fid, "n": len(page.topics)}
     yield Step(bool(page.topics), _("%(how)s: the forum returned %(n)s topics of board %(fid)s.") % words)
+
+
+def subscription_titles(user: User) -> list[str]:
+    """Return the topics and authors; the rows go with the account."""
+    return [str(chosen) for chosen in Subscription.objects.of(user).select_related("thread").order_by("pk")]

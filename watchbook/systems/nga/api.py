@@ -14,20 +14,21 @@ from ninja.responses import Status
 from pydantic import Field, field_validator
 
 from watchbook.core.accounts.access import person_of, viewer_scopes
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.api.auth import staff
-from watchbook.core.api.document import refuses, sends_file
 from watchbook.core.api.errors import Invalid
 from watchbook.core.api.lists import (
     DaysQuery,
     ListQuery,
     MirrorQuery,
+    PageQuery,
     asks_for_changes,
     is_mirror,
+    keyset,
     mirrored,
     refuse_unknown,
 )
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.shell import refuses, sends_file
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.systems.nga import actions, filters
 from watchbook.systems.nga.export.responses import topic_file, topics_zip

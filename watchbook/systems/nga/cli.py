@@ -130,7 +130,7 @@ def _export_topic(tid: str, form: str, output: Path) -> dict[str, Any]:
 
 
 def _export_board(fid: int, form: str, output: Path) -> dict[str, Any]:
-    from watchbook.systems.nga.export.zips import zip_pieces  # after Django is set up
+    from watchbook.systems.nga.export.responses import zip_pieces  # after Django is set up
     from watchbook.systems.nga.models import Forum
 
     board = Forum.objects.filter(source_forum_id=fid).first()

@@ -269,6 +269,17 @@ def thread(tid: int, fid: object = None) -> Thread:
     return found
 
 
+def threads_of(items: Iterable[tuple[str, str]]) -> list[Thread]:
+    """The topics of these items (kind, id); a post stands for its topic."""
+    ids: dict[str, list[int]] = {KIND: [], POST_KIND: []}
+    for kind, object_id in items:
+        if kind in ids and (number := _whole(object_id)) is not None:
+            ids[kind].append(number)
+    through_posts = Post.objects.filter(pk__in=ids[POST_KIND]).values("thread")
+    rows = Thread.objects.filter(Q(pk__in=ids[KIND]) | Q(pk__in=through_posts))
+    return list(rows.select_related("forum").order_by("pk"))
+
+
 def author_name(thread: Thread, uid: int) -> str | None:
     """The name of an author who wrote in this topic."""
     rows = Post.objects.filter(thread=thread, author_source_user_id=min(uid, LARGEST_ID)).order_by("-floor_number")

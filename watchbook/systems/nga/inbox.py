@@ -13,7 +13,7 @@ from watchbook.core.accounts.models import User
 from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
 from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.nga.models import Post, Thread
-from watchbook.systems.nga.parse.bbcode.pieces import without_title
+from watchbook.systems.nga.parse.bbcode import without_title
 from watchbook.systems.nga.store.follow import REPLIED
 from watchbook.systems.nga.store.publish import path
 from watchbook.systems.nga.views.content import shown_html

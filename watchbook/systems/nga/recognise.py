@@ -14,7 +14,6 @@ from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import User
 from watchbook.core.search.find import find
 from watchbook.core.search.recognise import from_today, watch_new
-from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
     NEW,
     Added,
@@ -25,6 +24,7 @@ from watchbook.core.sources.records import (
     Item,
     Link,
     Offer,
+    Pasted,
     Pick,
     Refusal,
 )

@@ -18,7 +18,7 @@ from watchbook.core.registry import (
     Source,
     Tool,
 )
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 from watchbook.kit.badges import bad, info, off, ok, warn
 
 PACKAGE = "watchbook.systems.nga"
@@ -167,8 +167,8 @@ SOURCE = Source(
         Job(
             name="nga.index",
             title="Add old posts to the search",
-            run=f"{PACKAGE}.jobs.index:index_old_posts",
-            wanted=f"{PACKAGE}.jobs.index:is_wanted",
+            run=f"{PACKAGE}.jobs.maintenance:index_old_posts",
+            wanted=f"{PACKAGE}.jobs.maintenance:indexing_is_wanted",
             queue="maintenance_queue",
             schedule=every(minutes=10),
             lease_seconds=120,
@@ -176,8 +176,8 @@ SOURCE = Source(
         Job(
             name="nga.media",
             title="Find files of posts",
-            run=f"{PACKAGE}.jobs.media:find_files",
-            wanted=f"{PACKAGE}.jobs.media:is_wanted",
+            run=f"{PACKAGE}.jobs.maintenance:find_files",
+            wanted=f"{PACKAGE}.jobs.maintenance:media_is_wanted",
             schedule=every(hours=1),
             lease_seconds=120,
         ),
@@ -218,9 +218,13 @@ SOURCE = Source(
     ),
     rules=(("nga.subscription", f"{PACKAGE}.store.notifications:rule_subject"),),
     owned=(
-        Owned("forum_subscriptions", _("Notifications of forum topics and authors"), f"{PACKAGE}.ownership:titles"),
+        Owned(
+            "forum_subscriptions",
+            _("Notifications of forum topics and authors"),
+            f"{PACKAGE}.actions:subscription_titles",
+        ),
     ),
-    media=Media(visible=f"{PACKAGE}.access:visible_posts", switch=f"{PACKAGE}.options:MEDIA"),
+    media=Media(visible=f"{PACKAGE}.store.media:visible_posts", switch=f"{PACKAGE}.options:MEDIA"),
     health=f"{PACKAGE}.health:health",
     health_items=f"{PACKAGE}.health:items",
     clip=f"{PACKAGE}.clip:clip",

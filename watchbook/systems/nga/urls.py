@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.nga.views import content, download, forums, notify, posts, runs, topic, topics
+from watchbook.systems.nga.views import content, forums, notify, posts, runs, topic, topics
 
 app_name = "nga"
 
@@ -16,7 +16,8 @@ urlpatterns = [
     path("topics/<int:tid>/floors/<int:floor_number>/", topic.floor, name="floor"),
     path("topics/<int:tid>/floors/<int:floor_number>/versions/", posts.versions, name="versions"),
     path("topics/<int:tid>/posts/<int:pid>/", topic.post, name="post"),
-    path("topics/<int:tid>/export/<slug:form>/", download.topic, name="export_topic"),
+    path("topics/<int:tid>/export/<slug:form>/", topics.topic, name="export_topic"),
+    path("topics/selected/", forums.selected_topics, name="selected_topics"),
     path("topics/archive/", forums.archive_topic, name="archive_topic"),
     path("topics/<int:tid>/read/", forums.read_topic, name="read_topic"),
     path("topics/<int:tid>/follow/", forums.follow_topic, name="follow_topic"),

@@ -14,8 +14,8 @@ from django.utils.translation import ngettext, pgettext
 
 from watchbook.systems.nga import options
 from watchbook.systems.nga.models import ChangeReason, Post, PostRevision, Thread
+from watchbook.systems.nga.parse.bbcode import picture_name, smiley_html, without_title
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
-from watchbook.systems.nga.parse.bbcode.pieces import picture_name, smiley_html, without_title
 from watchbook.systems.nga.store.media import Kept, kept_files
 
 POSTS_PER_CHAPTER = 100

@@ -1,8 +1,15 @@
-"""Files of topics as responses; every export is in the audit log."""
+"""Files of topics as responses; every export is in the audit log.
+
+Many topics as one zip, written while it is sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from io import RawIOBase
 from typing import Any, TypeVar
 
 from django.http import FileResponse, HttpRequest, StreamingHttpResponse
@@ -12,11 +19,62 @@ from watchbook.base import clock
 from watchbook.base.store.folder import scratch
 from watchbook.core.accounts import audit
 from watchbook.kit.lists import Shown
-from watchbook.kit.lists.exports import file_name
+from watchbook.kit.lists.exports import file_name, plain_value
 from watchbook.systems.nga import options
-from watchbook.systems.nga.export.files import FORMS, stem
-from watchbook.systems.nga.export.zips import zip_pieces
+from watchbook.systems.nga.export.files import FORMS, add_markdown, entry, stem
 from watchbook.systems.nga.models import Thread
+
+
+class _Pipe(RawIOBase):
+    """Bytes on their way to a reader: cannot seek, and gives out what was written since the last time."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.parts.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        found, self.parts = b"".join(self.parts), []
+        return found
+
+
+def zip_pieces(threads: Iterable[Thread], form: str, *, most: int | None, about: dict[str, Any]) -> Iterator[bytes]:
+    """A zip of topics; `index.json` lists what it holds and counts what it leaves out."""
+    pipe, left_out = _Pipe(), 0
+    index: list[dict[str, Any]] = []
+    names: set[str] = set()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for thread in threads:
+            if most is not None and len(index) >= most:
+                left_out += 1
+                continue
+            # Two boards can list one topic.
+            name = stem(thread) if stem(thread) not in names else f"{stem(thread)}-{thread.pk}"
+            names.add(name)
+            index.append(_add(thread, form, archive, name))
+            yield pipe.taken()
+        said = {**about, "form": form, "left_out_topics": left_out, "topics": index}
+        archive.writestr(entry("index.json"), json.dumps(said, ensure_ascii=False, indent=1, default=plain_value))
+    yield pipe.taken()
+
+
+def _add(thread: Thread, form: str, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    if form == "markdown":
+        written, name = add_markdown(thread, archive, f"{name}/"), f"{name}/topic.md"
+    else:
+        name = f"{name}.{FORMS[form].ending}"
+        with scratch("export") as folder:
+            written = FORMS[form].write(thread, folder / "topic")
+            with (folder / "topic").open("rb") as file, archive.open(entry(name), "w", force_zip64=True) as out:
+                while piece := file.read(1 << 16):
+                    out.write(piece)
+    return {"file": name, "fid": thread.forum.source_forum_id, **asdict(written)}
+
 
 R = TypeVar("R", bound=HttpResponseBase)
 

@@ -25,6 +25,7 @@ from watchbook.systems.nga.errors import (
     SiteError,
 )
 from watchbook.systems.nga.fetch import requests
+from watchbook.systems.nga.fetch.pause import SharedPause
 from watchbook.systems.nga.fetch.requests import Form, author_address, list_address, topic_address
 from watchbook.systems.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
 
@@ -111,14 +112,22 @@ class BoardReader:
     WebError when the operator's address of the forum is not allowed.
     """
 
-    def __init__(self, *, requests_per_second: float = 1.0) -> None:
-        """`requests_per_second` is the forum's `request_rate_limit_per_sec`, shared by all workers of all processes."""
+    def __init__(self, *, requests_per_second: float = 1.0, pause: SharedPause | None = None) -> None:
+        """`requests_per_second` is the forum's `request_rate_limit_per_sec`, shared by all workers of all processes.
+
+        Jobs give the `pause` that they share: in a known outage one failed request is enough.
+        """
         self._spacing_seconds = 1 / max(requests_per_second, SLOWEST)
         self._failures = FailureCount()
         self._guest_check = GuestCheck()
         self._failed_forms: set[Form] = set()
         self._refused_forms: set[Form] = set()
-        self._ended: SiteError | None = None
+        self._pause = pause
+        self._ended: SiteError | None = pause.error() if pause else None
+
+    @property
+    def _is_known_away(self) -> bool:
+        return self._pause is not None and self._pause.is_known
 
     @property
     def http_request_count(self) -> int:
@@ -184,7 +193,7 @@ class BoardReader:
                 raise
             except PageBusy as failure:
                 self._failures.in_a_row += 1
-                if self._failures.in_a_row >= MAX_FAILURES:
+                if self._failures.in_a_row >= MAX_FAILURES or self._is_known_away:
                     raise self._end(failure) from failure
                 if _is_refused(failure):
                     raise
@@ -192,12 +201,14 @@ class BoardReader:
 
     def _count_unreadable(self, error: Failure) -> None:
         """One page may be unreadable in all three formats; when the next one is, too, the site is at fault."""
-        if self._failures.in_a_row >= MAX_FAILURES:
+        if self._failures.in_a_row >= MAX_FAILURES or self._is_known_away:
             raise self._end(_error_of([error])) from error
         self._failures.in_a_row += 1
 
     def _end(self, failure: PageError) -> Outage:
         self._ended = Outage(failure.detail, code=failure.code, message=failure.message, answer=failure.answer)
+        if self._pause is not None:
+            self._pause.failed(failure)
         return self._ended
 
     def _learn(self, failed: dict[Form, Failure]) -> None:
@@ -257,6 +268,8 @@ class BoardReader:
 
     def _was_useful(self) -> None:
         self._failures.reset()
+        if self._pause is not None:
+            self._pause.succeeded()
         self._guest_check.was_useful()
 
 

@@ -14,6 +14,7 @@ from watchbook.core.jobs.context import JobContext, JobError, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import Denied, NgaError, PageBusy, PageError, PastEnd, SiteError, TopicGone
 from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.fetch.pause import SharedPause
 from watchbook.systems.nga.jobs.crawl import is_scheduled
 from watchbook.systems.nga.models import (
     ErrorCategory,
@@ -62,7 +63,8 @@ class Repair:
 
     def __init__(self, ctx: JobContext, forum: Forum) -> None:
         self.ctx = ctx
-        self.reader = BoardReader(requests_per_second=forum.requests_per_second)
+        pause = SharedPause(is_forced=not is_scheduled(ctx))
+        self.reader = BoardReader(requests_per_second=forum.requests_per_second, pause=pause)
         self.work = ThreadWork()
         self.failure: NgaError | None = None
         with ctx.writing():

@@ -15,6 +15,7 @@ from watchbook.core.jobs.context import GiveUp, JobContext, Later, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import NgaError, Paused, SiteError
 from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.fetch.pause import SharedPause
 from watchbook.systems.nga.jobs.topic import TopicReader
 from watchbook.systems.nga.models import CrawlRun, CrawlRunThread, Forum, RunKind, Thread
 from watchbook.systems.nga.models.runs import THREAD_FAILED
@@ -152,6 +153,9 @@ def crawl(ctx: JobContext, fid: int | None = None) -> Outcome:
     failure = next((one.failure for one in found if one.failure), None)
     if failure is not None and is_scheduled(ctx):
         ctx.progress.update(_figures(found))
+        if not any(one.reader.http_request_count for one in found):
+            # Another job found the site away: nothing was asked, so no attempt is used.
+            raise Later(failure.retry_after_seconds or PAUSE_SECONDS, failure.message)
         raise _retry_error(failure)
     word = "failed" if failure else "partly" if any(one.counts["failed_thread_count"] for one in found) else "done"
     return Outcome(word, _figures(found))
@@ -188,7 +192,8 @@ class Crawl:
         self.ctx = ctx
         self.forum = forum
         self.window = window_of(ctx.now)
-        self.reader = BoardReader(requests_per_second=forum.requests_per_second)
+        pause = SharedPause(is_forced=not is_scheduled(ctx))
+        self.reader = BoardReader(requests_per_second=forum.requests_per_second, pause=pause)
         self.counts: Counter[str] = Counter(new_post_count=0, updated_post_count=0, failed_thread_count=0)
         self.cuts: Counter[str] = Counter()
         self.failure: NgaError | None = None

@@ -14,10 +14,12 @@ from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga.errors import NgaError, SiteError
 from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.fetch.pause import SharedPause, is_paused
 from watchbook.systems.nga.jobs.topic import TopicReader, begin_at_last_post
 from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, RunKind, ThreadReadingState
 from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store import follow
+from watchbook.systems.nga.store.notifications import left_news, send_news
 from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, save_counts, save_result, window_of
 
 log = logging.getLogger(__name__)
@@ -25,13 +27,18 @@ THREAD = "nga.thread"
 
 
 def anything_due(now: datetime) -> bool:
+    if is_paused():
+        return False
     rows = (FollowedThread.objects, FollowedAuthor.objects)
-    return any(each.filter(next_check_at__lte=now).exists() for each in rows)
+    return any(each.filter(next_check_at__lte=now).exists() for each in rows) or bool(left_news(now))
 
 
 def check_followed(ctx: JobContext) -> Outcome:
     """Read each due topic from the page of its last stored post. An outage ends the run; the rest stays due."""
     counts: Counter[str] = Counter()
+    for thread in left_news(ctx.now):
+        with ctx.writing():
+            send_news(thread)
     failure: NgaError | None = None
     for forum, rows in groupby(follow.due(ctx.now), key=lambda row: row.thread.forum):
         failure = _check_board(ctx, forum, rows, counts)
@@ -46,7 +53,7 @@ def check_followed(ctx: JobContext) -> Outcome:
 
 def _check_authors(ctx: JobContext, counts: Counter[str]) -> SiteError | None:
     """One request for each due author; a crawl is queued for each new topic, which is then followed."""
-    reader = BoardReader()
+    reader = BoardReader(pause=SharedPause())
     for author in follow.due_authors(ctx.now):
         page: ListPage | None = None
         try:
@@ -73,7 +80,7 @@ def _check_board(
     waiting = [row for row in rows if not _is_covered(ctx, row)]
     if not waiting:
         return None
-    reader = BoardReader(requests_per_second=forum.requests_per_second)
+    reader = BoardReader(requests_per_second=forum.requests_per_second, pause=SharedPause())
     with ctx.writing():
         run = begin_run(forum, FOLLOWING, window_of(ctx.now), ctx.now)
     failure: SiteError | None = None

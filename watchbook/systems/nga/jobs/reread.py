@@ -11,10 +11,11 @@ from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga import options
 from watchbook.systems.nga.errors import Denied, NgaError, SiteError, TopicGone
 from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.fetch.pause import SharedPause, is_paused
 from watchbook.systems.nga.jobs.topic import TopicReader
 from watchbook.systems.nga.models import CrawlRunThread, Forum, RunKind, Thread
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
-from watchbook.systems.nga.store import readings
+from watchbook.systems.nga.store import runs
 from watchbook.systems.nga.store.lists import page_of_floor
 from watchbook.systems.nga.store.runs import (
     REREADING,
@@ -31,13 +32,13 @@ MOST_REQUESTS_A_PAGE = 4
 
 
 def anything_due(now: datetime) -> bool:
-    return options.REREAD_REQUESTS.value > 0 and readings.is_anything_due(now)
+    return options.REREAD_REQUESTS.value > 0 and runs.is_anything_due(now) and not is_paused()
 
 
 def reread(ctx: JobContext) -> Outcome:
     """Read the due pages with the most expected edits. An outage ends the run; the rest stays due."""
-    allowed = readings.requests_left(ctx.now)
-    chosen = readings.due(ctx.now, allowed) if allowed > 0 else []
+    allowed = runs.requests_left(ctx.now)
+    chosen = runs.due(ctx.now, allowed) if allowed > 0 else []
     threads = Thread.objects.select_related("forum").in_bulk({row.thread_id for row in chosen})
     boards: dict[Forum, dict[Thread, list[int]]] = {}
     for row in chosen:
@@ -70,7 +71,7 @@ class Rereading:
     def read_board(self, forum: Forum, topics: dict[Thread, list[int]]) -> None:
         if self.is_spent:
             return
-        reader = BoardReader(requests_per_second=forum.requests_per_second)
+        reader = BoardReader(requests_per_second=forum.requests_per_second, pause=SharedPause())
         with self.ctx.writing():
             run = begin_run(forum, REREADING, window_of(self.ctx.now), self.ctx.now)
         for thread, numbers in topics.items():
@@ -116,7 +117,7 @@ class Rereading:
         with self.ctx.writing():
             save_counts(topic.run, self.ctx.now)
             # Only what is still due: a page that was read whole has its next time.
-            readings.postpone(topic.thread, asked, self.ctx.now)
+            runs.postpone(topic.thread, asked, self.ctx.now)
 
 
 def read_page(topic: TopicReader, row: CrawlRunThread, number: int) -> None:

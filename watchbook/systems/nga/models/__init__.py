@@ -40,7 +40,7 @@ from watchbook.systems.nga.models.runs import (
     ThreadFloorRepairAttempt,
     ThreadRepair,
 )
-from watchbook.systems.nga.models.subscriptions import Subscription
+from watchbook.systems.nga.models.subscriptions import Subscription, SubscriptionNews
 
 __all__ = [
     "MOST_ATTEMPTS",
@@ -66,6 +66,7 @@ __all__ = [
     "RunKind",
     "SingleTopicForum",
     "Subscription",
+    "SubscriptionNews",
     "TagSource",
     "Thread",
     "ThreadFloorAuditPost",

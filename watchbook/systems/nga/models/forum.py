@@ -345,6 +345,11 @@ class FollowedAuthor(models.Model):
         return self.author_name or str(self.author_source_user_id)
 
 
+def known_values(column: str, values: Sequence[str], name: str) -> models.CheckConstraint:
+    """Let the database refuse a value that the specification does not list; NULL stays possible."""
+    return models.CheckConstraint(condition=models.Q(**{f"{column}__in": values}), name=name)
+
+
 class TagSource(models.TextChoices):
     TOPIC_TAG = "topic_tag"
     TITLE_PREFIX = "title_prefix"
@@ -363,7 +368,8 @@ class ThreadTag(models.Model):
         db_table = "thread_tags"
         db_table_comment = "主题标签字典（话题标签/标题前缀标签统一管理）"
         constraints = [
-            models.UniqueConstraint(fields=["tag_source", "tag_text"], name="thread_tags_source_text_unique")
+            models.UniqueConstraint(fields=["tag_source", "tag_text"], name="thread_tags_source_text_unique"),
+            known_values("tag_source", TagSource.values, "thread_tags_source_known"),
         ]
 
     def __str__(self) -> str:

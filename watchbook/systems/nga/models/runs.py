@@ -9,7 +9,19 @@ from django.db.models.functions import Coalesce
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.store.fields import WallTimeField
-from watchbook.systems.nga.models.forum import ByteField, Forum, IdField, Thread, created_at, updated_at
+from watchbook.systems.nga.models.forum import (
+    ByteField,
+    Forum,
+    IdField,
+    Thread,
+    created_at,
+    known_values,
+    updated_at,
+)
+
+# Who began a run: the two of the specification, then the jobs that were added.
+RUN_TRIGGERS = ("schedule_12h", "manual", "audit", "follow", "reread")
+AUDIT_TRIGGERS = ("manual", "cron")
 
 
 class CrawlRun(models.Model):
@@ -31,6 +43,7 @@ class CrawlRun(models.Model):
         db_table = "crawl_runs"
         db_table_comment = "抓取运行记录（每次 12 小时任务/手动任务的汇总审计）"
         indexes = [models.Index(fields=["run_started_at"], name="crawl_runs_started_idx")]
+        constraints = [known_values("run_trigger_text", RUN_TRIGGERS, "crawl_runs_trigger_known")]
 
 
 # A topic that was skipped on purpose has a reason in `error_summary` and did not fail.
@@ -61,6 +74,7 @@ class CrawlRunResult(models.Model):
         db_table = "crawl_run_results"
         db_table_comment = "抓取运行的结果与失败原因（健康状态的依据）"
         indexes = [models.Index(fields=["run_kind", "crawl_run"], name="crawl_run_results_kind_idx")]
+        constraints = [known_values("run_kind", RunKind.values, "crawl_run_results_kind_known")]
 
 
 class RunThreadQuerySet(models.QuerySet["CrawlRunThread"]):
@@ -143,6 +157,7 @@ class ThreadFloorAuditRun(models.Model):
     class Meta:
         db_table = "thread_floor_audit_runs"
         db_table_comment = "主题缺楼层审计运行记录"
+        constraints = [known_values("run_trigger_text", AUDIT_TRIGGERS, "audit_runs_trigger_known")]
 
 
 class AuditThreadQuerySet(models.QuerySet["ThreadFloorAuditThread"]):
@@ -197,6 +212,10 @@ class ThreadFloorAuditThread(models.Model):
     class Meta:
         db_table = "thread_floor_audit_threads"
         db_table_comment = "主题缺楼层审计明细与修补结果"
+        constraints = [
+            known_values("repair_status", ThreadRepair.values, "audit_threads_status_known"),
+            known_values("repair_error_category", ErrorCategory.values, "audit_threads_error_known"),
+        ]
 
 
 class ThreadFloorAuditPost(models.Model):
@@ -239,7 +258,9 @@ class ThreadFloorAuditPost(models.Model):
         db_table = "thread_floor_audit_posts"
         db_table_comment = "缺楼层审计楼层明细（按楼层记录修补结果）"
         constraints = [
-            models.UniqueConstraint(fields=["audit_thread", "floor_number"], name="audit_posts_thread_floor_unique")
+            models.UniqueConstraint(fields=["audit_thread", "floor_number"], name="audit_posts_thread_floor_unique"),
+            known_values("repair_status", FloorRepair.values, "audit_posts_status_known"),
+            known_values("repair_error_category", ErrorCategory.values, "audit_posts_error_known"),
         ]
 
 

@@ -11,6 +11,7 @@ from watchbook.base.store.fields import WallTimeField
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.nga.models.forum import IdField, Thread
+from watchbook.systems.nga.models.posts import Post
 
 
 class SubscriptionQuerySet(models.QuerySet["Subscription"]):
@@ -57,3 +58,21 @@ class Subscription(models.Model):
     def rule_thread(self) -> str:
         """Names its rule of notifications."""
         return f"nga.subscription:{self.pk}"
+
+
+class SubscriptionNews(models.Model):
+    """A post to notify of, stored with its page. All posts of a topic that one crawl brought are one notification."""
+
+    id = IdField()
+    subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="news")
+    thread = models.ForeignKey(Thread, models.CASCADE, related_name="+")
+    post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
+    news_kind = models.CharField(max_length=10)
+    created_at = WallTimeField()
+
+    class Meta:
+        db_table = "forum_subscription_news"
+        db_table_comment = "待通知的楼层（一次抓取合并为一条通知）"
+        constraints = [
+            models.UniqueConstraint(fields=["post", "subscription", "news_kind"], name="forum_subscription_news_once")
+        ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from watchbook.core.notify import outbox
 from watchbook.core.notify.message import Named
 from watchbook.core.notify.rules import Subject
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.nga.models import Subscription, Thread
+from watchbook.systems.nga.models import Post, Subscription, SubscriptionNews, Thread
 from watchbook.systems.nga.store.publish import POST_KIND, SOURCE, floor_url, path, plain_text
 from watchbook.systems.nga.store.versions import Change, NewFloor
 
@@ -37,8 +37,17 @@ class Told(NamedTuple):
     fingerprint: str
 
 
-def notify_posts(thread: Thread, fresh: Iterable[NewFloor], changes: Iterable[Change], keys: Mapping[int, int]) -> None:
-    """Notify of a stored page in its transaction. One query if nobody chose this topic or one of these authors."""
+# What a killed crawl left is sent by the next check of followed topics.
+LEFT_AFTER = timedelta(minutes=30)
+
+
+def notify_posts(
+    thread: Thread, fresh: Iterable[NewFloor], changes: Iterable[Change], keys: Mapping[int, int], now: datetime
+) -> None:
+    """Store what to notify of, in the transaction of the page; `send_news` sends it when the topic was read.
+
+    One query if nobody chose this topic or one of these authors.
+    """
     new = [_new(floor, keys[floor.source_post_id]) for floor in fresh if not floor.is_deleted_by_source]
     edited = [_edited(change) for change in changes if change.has_new_text]
     if not new and not edited:
@@ -48,9 +57,44 @@ def notify_posts(thread: Thread, fresh: Iterable[NewFloor], changes: Iterable[Ch
         if chosen.notifies_posts:
             # A backfill brings old posts, too: what was written before the choice is no news.
             news = [post for post in new if post.post_created_at and post.post_created_at >= chosen.created_at]
-            _notify(chosen, thread, NEW, news)
+            _store(chosen, thread, NEW, news, now)
         if chosen.notifies_edits:
-            _notify(chosen, thread, EDITED, edited)
+            _store(chosen, thread, EDITED, edited, now)
+
+
+def _store(chosen: Subscription, thread: Thread, kind: str, posts: Sequence[Told], now: datetime) -> None:
+    wanted = [post for post in posts if _is_wanted(chosen, thread, post)]
+    rows = [
+        SubscriptionNews(subscription=chosen, thread=thread, post_id=post.pk, news_kind=kind, created_at=now)
+        for post in wanted
+    ]
+    if rows and chosen.channels.all():
+        SubscriptionNews.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def send_news(thread: Thread) -> None:
+    """Send one notification per choice for all that is waiting of this topic. The caller has a transaction."""
+    rows = SubscriptionNews.objects.filter(thread_id=thread.pk).select_related("subscription__user", "post")
+    waiting: dict[tuple[int, str], list[SubscriptionNews]] = {}
+    for row in rows.order_by("subscription_id", "news_kind", "post__floor_number", "post_id"):
+        waiting.setdefault((row.subscription_id, row.news_kind), []).append(row)
+    for (_chosen, kind), news in waiting.items():
+        _notify(news[0].subscription, thread, kind, [_stored(row.post) for row in news])
+    if waiting:
+        SubscriptionNews.objects.filter(pk__in=[row.pk for news in waiting.values() for row in news]).delete()
+
+
+def left_news(now: datetime) -> list[Thread]:
+    """Return topics with posts whose crawl ended before it could notify."""
+    old = SubscriptionNews.objects.filter(created_at__lt=now - LEFT_AFTER).values("thread_id")
+    return list(Thread.objects.filter(pk__in=old))
+
+
+def _stored(post: Post) -> Told:
+    return Told(
+        post.pk, post.source_post_id, post.floor_number, post.author_name, post.author_source_user_id,
+        post.post_created_at, post.content_html, post.content_fingerprint_sha256,
+    )  # fmt: skip
 
 
 def _new(floor: NewFloor, pk: int) -> Told:
@@ -76,11 +120,10 @@ def _is_wanted(chosen: Subscription, thread: Thread, post: Told) -> bool:
 
 
 def _notify(chosen: Subscription, thread: Thread, kind: str, posts: Sequence[Told]) -> None:
-    wanted = [post for post in posts if _is_wanted(chosen, thread, post)]
-    channels = list(chosen.channels.all()) if wanted else []
+    channels = list(chosen.channels.select_related("user"))
     if channels:
         with translation.override(chosen.user.language or settings.LANGUAGE_CODE):
-            outbox.notify(channels, _notification(chosen, thread, kind, wanted))
+            outbox.notify(channels, _notification(chosen, thread, kind, posts))
 
 
 def _notification(chosen: Subscription, thread: Thread, kind: str, posts: Sequence[Told]) -> outbox.Notification:

@@ -13,7 +13,7 @@ from watchbook.base.work import crash_point
 from watchbook.systems.nga.models import NoteParent, Post, PostAbsence, PostFact, Thread
 from watchbook.systems.nga.parse import FloorRecord, StubRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
-from watchbook.systems.nga.store import readings, versions
+from watchbook.systems.nga.store import runs, versions
 from watchbook.systems.nga.store.lists import title_values
 from watchbook.systems.nga.store.notifications import notify_posts
 from watchbook.systems.nga.store.publish import IndexedPost, index_posts, index_threads, publish_posts
@@ -104,9 +104,9 @@ def store_page(reading: PageReading, now: datetime) -> PageStored:
     _store_facts((*reading.floors, *reading.page.notes_elsewhere), stored, keys)
     crash_point("nga.floors_written")
     _move(thread, reading, [*stored.values(), *fresh], now)
-    readings.record(reading, now)
+    runs.record(reading, now)
     _tell(thread, fresh, changes, keys, now)
-    notify_posts(thread, fresh, changes, keys)
+    notify_posts(thread, fresh, changes, keys, now)
     return PageStored(len(fresh), len(changes), cuts)
 
 

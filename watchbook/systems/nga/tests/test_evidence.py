@@ -9,9 +9,11 @@ import pytest
 from standins.server import Answer
 from watchbook.base import clock
 from watchbook.base.testing.people import alice
-from watchbook.core.alerts.models import Alert
+from watchbook.core import registry
+from watchbook.core.alerts.models import Alert, Outage
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun
+from watchbook.systems.nga import actions
 from watchbook.systems.nga.card import card
 from watchbook.systems.nga.health import health
 from watchbook.systems.nga.models import (
@@ -191,6 +193,37 @@ class TestOutage:
             done = runner.execute(queue.claim(run, "test"))
             assert done.due_at - clock.now() >= timedelta(minutes=10)
             assert health().next_try_at == done.due_at
+
+    def test_jobs_share_the_pause_of_an_outage(self, board, crawler, topics):
+        """Three requests in all, then one after each pause, whichever job is due."""
+        crawler.crawl()
+        with clock.set_to(board.world.moment):
+            actions.follow(thread_of(topics[0]))
+            actions.follow(thread_of(topics[1]))
+        board.world.advance(days=4)  # pages are due to be read again, too
+        now, before = board.world.moment, board.log.count()
+
+        def run_all(after: timedelta) -> int:
+            asked = board.log.count()
+            with clock.set_to(now + after):
+                for name in ("nga.follow", "nga.reread", "nga.crawl"):
+                    job = registry.jobs()[name]
+                    if registry.load(job.wanted)(clock.now()):
+                        run = queue.enqueue(name, key=f"{name}@{clock.now().isoformat()}", due_at=clock.now())
+                        runner.execute(queue.claim(run, "test"))
+            return board.log.count() - asked
+
+        with board.outage():
+            assert run_all(timedelta()) == 3
+            assert run_all(timedelta(seconds=30)) == 0
+            assert run_all(timedelta(minutes=2)) == 1
+            assert run_all(timedelta(minutes=4)) == 0
+            assert run_all(timedelta(minutes=10)) == 1
+        assert board.log.count() - before == 5
+        assert run_all(timedelta(hours=2)) > 3
+        assert not Outage.objects.exists()
+        with clock.set_to(now + timedelta(hours=2)):
+            assert not Alert.objects.open().exists()
 
 
 class TestRepairInOutage:

@@ -12,7 +12,8 @@ from lxml import html as reader
 from markdown_it import MarkdownIt
 
 from standins.nga_board import NgaBoard
-from watchbook.base.testing import epub as books
+from watchbook.base.testing import pages as books
+from watchbook.base.testing import servers
 from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.stream.clip import find_clip
 from watchbook.systems.nga.export.files import FORMS, _data_address, _Topic
@@ -111,9 +112,36 @@ def test_epub_of_a_topic_is_valid_and_complete(topic, tmp_path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.nightly  # every day it judges the book of hard HTML in kit/tests
 def test_epubcheck_accepts_a_topic(topic, tmp_path) -> None:
     FORMS["epub"].write(topic, tmp_path / "t.epub")
     books.epubcheck(tmp_path / "t.epub")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not servers.chromium(), reason="There is no Chromium on this machine.")
+def test_chapters_and_html_file_open_in_a_browser_without_any_request(topic, tmp_path) -> None:
+    FORMS["epub"].write(topic, tmp_path / "t.epub")
+    FORMS["html"].write(topic, tmp_path / "t.html")
+    with zipfile.ZipFile(tmp_path / "t.epub") as book:
+        book.extractall(tmp_path / "book")
+    chapters = [tmp_path / "book" / "EPUB" / name for name in books.read(tmp_path / "t.epub")]
+    with books.started() as browser:
+        page = browser.new_context(offline=True).new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        shown, widths = "", []
+        for file in [*chapters, tmp_path / "t.html"]:
+            page.goto(file.as_uri())
+            widths.append(page.evaluate("[...document.images].map(image => image.naturalWidth)"))
+            shown += page.locator("body").inner_text()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [width > 0 for found in widths for width in found] == [True, True], (
+        "one picture in the book, one in the file"
+    )
+    assert len(chapters) == 4
+    assert shown.count("港口 <灯塔> & 路线") >= 2
+    assert all(shown.count(f"#{number} ") >= 2 for number in range(130) if number not in (7, 8))
 
 
 def test_crawled_topics_are_the_same_in_json_lines_as_in_the_ledger(

@@ -14,7 +14,7 @@ from watchbook.core.search.find import find
 from watchbook.core.search.models import SearchDocument
 from watchbook.systems.nga import filters
 from watchbook.systems.nga.api import ForumSearchQuery
-from watchbook.systems.nga.jobs import index as job
+from watchbook.systems.nga.jobs import maintenance as job
 from watchbook.systems.nga.models import Post, PostIndexing
 from watchbook.systems.nga.store.publish import IndexedPost, index_posts
 from watchbook.systems.nga.tests.archive import Crawler, floors_of
@@ -130,11 +130,11 @@ def test_old_posts_come_into_the_search_in_steps_and_once(monkeypatch) -> None:
     SearchDocument.objects.all().delete()
     monkeypatch.setattr(job, "POSTS_A_STEP", 5)
     monkeypatch.setattr(job, "STEPS_A_RUN", 2)
-    assert job.is_wanted(clock.now())
+    assert job.indexing_is_wanted(clock.now())
     assert runner.run_now("nga.index").progress["floors"] == 10
-    assert job.is_wanted(clock.now())
+    assert job.indexing_is_wanted(clock.now())
     assert runner.run_now("nga.index").progress["floors"] == 2
-    assert not job.is_wanted(clock.now())
+    assert not job.indexing_is_wanted(clock.now())
     assert PostIndexing.objects.get().finished_at is not None
     assert len(numbers("文字")) == 11
     assert SearchDocument.objects.filter(kind="nga_post").count() == thread.posts.count() - 1

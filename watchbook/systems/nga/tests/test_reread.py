@@ -14,7 +14,7 @@ from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import alice, client_of
 from watchbook.core.jobs import runner
 from watchbook.systems.nga.models import CrawlRun, Post, Thread, ThreadPageReading
-from watchbook.systems.nga.store import readings
+from watchbook.systems.nga.store import runs
 from watchbook.systems.nga.tests.archive import differences, floors_of, thread_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
@@ -201,20 +201,20 @@ def test_runs_name_what_they_did(board, crawler, tid):
      "[quote]占楼[/quote]待补图"],
 )  # fmt: skip
 def test_words_that_reserve_a_place(text):
-    assert readings.is_reserving(text)
+    assert runs.is_reserving(text)
 
 
 @pytest.mark.parametrize(
     "text", ["沙发", "[quote]占楼[/quote]楼上占了", "字" * 80 + "别人占楼都会编辑", "", "preserved food"]
 )
 def test_other_words_reserve_nothing(text):
-    assert not readings.is_reserving(text)
+    assert not runs.is_reserving(text)
 
 
 def test_expected_edits_fall_with_age_and_rise_with_weight():
     def expected(quiet_days, weight):
         read_at = NOW - timedelta(hours=12)
-        return readings.expected_edits(read_at, read_at - timedelta(days=quiet_days), weight, NOW)
+        return runs.expected_edits(read_at, read_at - timedelta(days=quiet_days), weight, NOW)
 
     assert expected(0, 1) > expected(3, 1) > expected(30, 1) > 0
     assert expected(30, 8) == pytest.approx(8 * expected(30, 1))
@@ -222,7 +222,7 @@ def test_expected_edits_fall_with_age_and_rise_with_weight():
 
 def test_due_pages_are_found_in_six_queries(board, crawler, tid, django_assert_num_queries):
     with django_assert_num_queries(6):
-        assert len(readings.due(board.world.moment + timedelta(days=3), 10)) == 3
+        assert len(runs.due(board.world.moment + timedelta(days=3), 10)) == 3
 
 
 def test_archive_from_before_gets_its_pages(board, crawler, tid):

@@ -6,12 +6,23 @@ import re
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
 from watchbook.base import clock
 from watchbook.core.jobs import runner
 from watchbook.systems.nga.jobs.crawl import has_boards
-from watchbook.systems.nga.models import Forum
+from watchbook.systems.nga.models import (
+    CrawlRun,
+    CrawlRunResult,
+    Forum,
+    Thread,
+    ThreadFloorAuditPost,
+    ThreadFloorAuditRun,
+    ThreadFloorAuditThread,
+    ThreadTag,
+)
+from watchbook.systems.nga.models.forum import TagSource
+from watchbook.systems.nga.models.runs import AUDIT_TRIGGERS, RUN_TRIGGERS, ErrorCategory, FloorRepair, ThreadRepair
 from watchbook.systems.nga.tests.document import INDEXES, TABLES, UNIQUE
 
 pytestmark = pytest.mark.django_db
@@ -131,3 +142,67 @@ def test_columns_hold_the_time_of_a_shanghai_clock(board, crawler):
     with connection.cursor() as cursor:
         cursor.execute("SELECT thread_created_at, last_reply_at, last_crawled_at FROM threads")
         assert {str(value)[:19] for value in cursor.fetchone()} == {"2026-06-08 23:59:59"}
+
+
+KNOWN_VALUES = [
+    ("ThreadTag", "tag_source"),
+    ("CrawlRun", "run_trigger_text"),
+    ("CrawlRunResult", "run_kind"),
+    ("ThreadFloorAuditRun", "run_trigger_text"),
+    ("ThreadFloorAuditThread", "repair_status"),
+    ("ThreadFloorAuditThread", "repair_error_category"),
+    ("ThreadFloorAuditPost", "repair_status"),
+    ("ThreadFloorAuditPost", "repair_error_category"),
+]
+
+
+@pytest.fixture
+def one_of_each():
+    """A row of each table that has a list of values, with every value that is known."""
+    now = clock.now()
+    times = {"created_at": now, "updated_at": now}
+    forum = Forum.objects.create(source_forum_id=7, list_url="https://example.com/", **times)
+    thread = Thread.objects.create(
+        forum=forum, source_thread_id=1, title="灯笼", thread_created_at=now, last_reply_at=now, **times
+    )
+    for source in TagSource.values:
+        ThreadTag.objects.create(tag_text="灯笼", tag_source=source, **times)
+    for trigger in RUN_TRIGGERS:
+        run = CrawlRun.objects.create(
+            forum=forum, run_started_at=now, run_trigger_text=trigger, date_window_start=now.date(),
+            date_window_end=now.date(), **times,
+        )  # fmt: skip
+    CrawlRunResult.objects.create(crawl_run=run, run_kind="list", finished_at=now)
+    for trigger in AUDIT_TRIGGERS:
+        audit = ThreadFloorAuditRun.objects.create(
+            run_started_at=now, run_trigger_text=trigger, repair_enabled=True, **times
+        )
+    for status in ThreadRepair.values:
+        row = ThreadFloorAuditThread.objects.create(
+            audit_run=audit, thread=thread, source_thread_id=1, max_floor_number=3, post_count=2,
+            missing_floor_count=2, repair_status=status, **times,
+        )  # fmt: skip
+    for number, status in enumerate(FloorRepair.values):
+        ThreadFloorAuditPost.objects.create(
+            audit_run=audit, audit_thread=row, thread_id=thread.pk, source_thread_id=1, floor_number=number,
+            repair_status=status, repair_error_category=[None, *ErrorCategory.values][number], **times,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "column"), KNOWN_VALUES)
+def test_database_refuses_a_value_that_the_document_does_not_list(one_of_each, name, column):
+    rows = apps.get_model("nga", name).objects.all()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        rows.filter(pk=rows.values_list("pk", flat=True)[0]).update(**{column: "made_up"})
+
+
+def test_every_list_of_values_is_in_the_database():
+    """A column with choices that has no constraint would be a list that only the program knows."""
+    known = {(model, column) for model, column in KNOWN_VALUES}
+    found = {
+        (model.__name__, field.name)
+        for model in apps.get_app_config("nga").get_models()
+        for field in model._meta.get_fields()
+        if getattr(field, "choices", None)
+    }
+    assert found <= known, "a list of values without a CHECK constraint"

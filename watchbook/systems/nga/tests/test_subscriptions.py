@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 
@@ -12,7 +14,8 @@ from watchbook.core.jobs import runner
 from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.rules import subject_of
 from watchbook.systems.nga import actions
-from watchbook.systems.nga.models import Subscription
+from watchbook.systems.nga.jobs import follow
+from watchbook.systems.nga.models import Subscription, SubscriptionNews
 from watchbook.systems.nga.tests.archive import floors_of, thread_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
@@ -49,6 +52,35 @@ def test_new_posts_of_a_topic_are_notified_once(board, crawler, tid, alice):
     crawler.read(tid)
     assert sent() == [("new_posts", "[攻略]灯塔: 2 new posts", "#2 路人丙: 第二条\n#3 楼主甲: 第三条")]
     assert Delivery.objects.get().reference == Subscription.objects.get().rule_thread
+
+
+def test_five_pages_of_one_crawl_are_one_notification(board, crawler, tid, alice):
+    subscribe(board, alice, thread=thread_of(tid), channel_ids=[channel_of(alice).pk])
+    for number in range(95):
+        board.world.reply(tid, f"第 {number} 条", author="路人丙")
+    crawler.crawl(after=1)
+    [(kind, subject, text)] = sent()
+    assert (kind, subject) == ("new_posts", f"[攻略]灯塔: {len(floors_of(tid)) - 2} new posts")
+    assert text.startswith("#2 ")
+    assert len(Delivery.objects.get().payload["posts"]) == 95
+    assert not SubscriptionNews.objects.exists()
+
+
+def test_posts_of_a_killed_crawl_are_notified_by_the_next_check(board, crawler, tid, alice, monkeypatch):
+    subscribe(board, alice, thread=thread_of(tid), channel_ids=[channel_of(alice).pk])
+    board.world.reply(tid, "第二条", author="路人丙")
+    # The process ends after the page was stored and before the topic was finished.
+    monkeypatch.setattr("watchbook.systems.nga.store.runs.send_news", lambda _thread: None)
+    crawler.crawl(after=1)
+    monkeypatch.undo()
+    assert (sent(), SubscriptionNews.objects.count()) == ([], 1)
+    with clock.set_to(board.world.moment + timedelta(minutes=5)):
+        assert not follow.anything_due(clock.now()), "the crawl may still run"
+    with clock.set_to(board.world.moment + timedelta(hours=1)):
+        assert follow.anything_due(clock.now())
+        runner.run_now("nga.follow")
+        runner.run_now("nga.follow")
+    assert sent() == [("new_posts", "[攻略]灯塔: 1 new post", "#2 路人丙: 第二条")]
 
 
 def test_edit_found_on_an_old_page_is_notified(board, crawler, tid, alice):

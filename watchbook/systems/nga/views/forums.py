@@ -14,13 +14,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from watchbook.base.invalid import InvalidInput
-from watchbook.core.accounts.access import person_of, staff_required
+from watchbook.core.accounts.access import person_of, safe_next, staff_required
 from watchbook.core.stream import feeds as stream_feeds
+from watchbook.core.stream import selection
 from watchbook.systems.nga import actions, feeds, filters
 from watchbook.systems.nga.actions import FASTEST, MOST_PAGE_LIMIT, SLOWEST, InvalidTopic
 from watchbook.systems.nga.feeds import Subject
@@ -132,6 +133,26 @@ def follow_topic(request: HttpRequest, tid: int) -> HttpResponse:
         actions.follow(thread, request=request)
         messages.success(request, _("The topic is followed until it is quiet."))
     return redirect(path(thread))
+
+
+@staff_required
+@require_POST
+def selected_topics(request: HttpRequest) -> HttpResponse:
+    """Follow the selected topics, or end following them. A selected post stands for its topic."""
+    act = request.POST.get("act", "")
+    if act not in ("follow", "unfollow"):
+        raise Http404
+    threads = filters.threads_of(selection.selected(request))
+    done = actions.follow_many(threads, end=act == "unfollow", request=request)
+    if not threads:
+        messages.warning(request, _("Select at least one topic."))
+    elif act == "follow":
+        words = ngettext("%(n)s topic is followed until it is quiet.", "%(n)s topics are followed until quiet.", done)
+        messages.success(request, words % {"n": done})
+    else:
+        words = ngettext("%(n)s topic is no longer followed.", "%(n)s topics are no longer followed.", done)
+        messages.success(request, words % {"n": done})
+    return redirect(safe_next(request, None, "nga:topics"))
 
 
 @staff_required

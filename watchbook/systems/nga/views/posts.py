@@ -31,8 +31,8 @@ from watchbook.systems.nga.models import (
     Thread,
     ThreadFloorRepairAttempt,
 )
+from watchbook.systems.nga.parse.bbcode import without_title
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
-from watchbook.systems.nga.parse.bbcode.pieces import without_title
 from watchbook.systems.nga.store.media import Kept, kept_files
 from watchbook.systems.nga.views.content import Replied, linked_topics, plain_text, replied_posts, shown_html
 from watchbook.systems.nga.views.page_header import head, own_title, reason_text

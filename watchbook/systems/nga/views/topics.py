@@ -1,30 +1,36 @@
-"""The topic list of a board, its rows, and the search."""
+"""The topic list of a board, its rows, and the search.
+
+Topics as files to take away: one topic, or the topics of a list as a zip.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, FilteredRelation, OuterRef, Q, Subquery
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.search import query as queries
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.formatting import number_text
+from watchbook.kit.lists import Shown
 from watchbook.kit.paging import InvalidCursor, Page, keyset, with_values
-from watchbook.systems.nga import filters
-from watchbook.systems.nga.export.responses import topics_zip
+from watchbook.systems.nga import filters, options
+from watchbook.systems.nga.export.files import FORMS
+from watchbook.systems.nga.export.responses import topic_file, topics_zip
 from watchbook.systems.nga.filters import LAST_REPLY, Filters, Match, Matches, by_reply
 from watchbook.systems.nga.models import Forum, Post, Thread, ThreadReadingState
 from watchbook.systems.nga.store.publish import floor_url, path
-from watchbook.systems.nga.views.download import zip_links
 from watchbook.systems.nga.views.page_header import head, own_title, title_prefixes
 
 # Side by side, the worst one last.
@@ -210,3 +216,32 @@ def _search(request: HttpRequest, selected: Filters, forums: list[Forum]) -> Mat
         return filters.search(selected, forums, cursor=request.GET.get("cursor", ""), **asked)  # type: ignore[arg-type]
     except InvalidCursor:
         return filters.search(selected, forums, **asked)  # type: ignore[arg-type]
+
+
+ICONS = {"html": "globe", "markdown": "file", "epub": "library", "jsonl": "code"}
+
+
+def titles() -> dict[str, str]:
+    return {"html": _("HTML file"), "markdown": _("Markdown with pictures"), "epub": "EPUB", "jsonl": "JSON Lines"}
+
+
+@dataclass(frozen=True)
+class ZipLink:
+    title: str
+    icon: str
+    query: str
+    note: str
+
+
+def zip_links(listing: Shown[Any]) -> list[ZipLink]:
+    """For the export menu of a list: the topics themselves, one file each."""
+    most = options.EXPORT_TOPICS.value
+    note = ngettext("zip, up to %(n)s topic", "zip, up to %(n)s topics", most) % {"n": number_text(most)}
+    return [ZipLink(title, ICONS[form], listing.query(zip=form), note) for form, title in titles().items()]
+
+
+@require_GET
+def topic(request: HttpRequest, tid: int, form: str) -> HttpResponseBase:
+    if form not in FORMS:
+        raise Http404
+    return topic_file(request, filters.thread(tid, request.GET.get("fid")), form)
