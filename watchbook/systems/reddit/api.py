@@ -10,15 +10,16 @@ from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from watchbook.core.accounts.access import person_of, viewer_scopes
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.api.auth import staff
-from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import NotFound
-from watchbook.core.api.lists import DaysQuery, ListQuery, is_mirror, listed, refuse_unknown, show
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import DaysQuery, ListQuery, PageQuery, is_mirror, keyset, listed, refuse_unknown, show
+from watchbook.core.api.shell import refuses
 from watchbook.kit.paging import InvalidCursor, decode_cursor, encode_cursor
 from watchbook.systems.reddit import actions, filters
+from watchbook.systems.reddit.actions import authors
 from watchbook.systems.reddit.actions import comments as threads
+from watchbook.systems.reddit.actions import selected as many
 from watchbook.systems.reddit.models import (
     Comment,
     CommunityCache,
@@ -31,10 +32,12 @@ from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.pool import MAX_TAGS
 from watchbook.systems.reddit.records import reddit_link
 from watchbook.systems.reddit.schemas import (
+    AuthorErased,
     AuthorOut,
     CommentListingOut,
     CommentVersionList,
     CommentVersionOut,
+    CommunitiesEdited,
     CommunityListed,
     CommunityOut,
     CommunityPage,
@@ -133,6 +136,7 @@ class CommunityIn(Schema):
     name: Words = Field(description="Name or address: webdev, r/webdev or https://www.reddit.com/r/webdev/.")
     tier: str = "medium"
     categories: list[Words] = Field(default=[], max_length=MAX_TAGS)
+    comments: bool | None = Field(None, description="Crawl the comments. Null: as REDDIT_COMMENTS says.")
 
 
 @router.get("/communities", response=CommunityPage)
@@ -146,7 +150,31 @@ def communities(request: HttpRequest, page: Query[CommunitiesQuery]) -> Any:
 def add(request: HttpRequest, body: CommunityIn) -> Status[dict[str, Any]]:
     """Add one community by name or address. Its first crawl is queued. Operators only."""
     row = actions.add_community(body.name, priority=body.tier, tags=body.categories, actor=person_of(request))
+    if body.comments is not None:
+        threads.set_comments(row.community_name, body.comments, actor=person_of(request))
     return Status(201, _with_list(CommunityListed, row))
+
+
+class CommunitiesEdit(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    names: list[Words] = Field(min_length=1, max_length=many.MOST)
+    is_active: bool | None = None
+    tier: str = Field(default="", description="high, medium or low")
+    add_tags: list[Words] = Field(default=[], max_length=MAX_TAGS)
+    remove_tags: list[Words] = Field(default=[], max_length=MAX_TAGS)
+
+
+@router.post("/bulk", auth=staff, response=CommunitiesEdited)
+def change_many(request: HttpRequest, body: CommunitiesEdit) -> dict[str, Any]:
+    """Change priority or tags of many communities, or enable or disable them. All or none. Operators only."""
+    chosen = many.communities(body.names)
+    unused = many.unused_tags(chosen, body.remove_tags)
+    changed = many.change_many(
+        chosen, is_active=body.is_active, priority=body.tier, add_tags=body.add_tags,
+        remove_tags=body.remove_tags, actor=person_of(request),
+    )  # fmt: skip
+    return {"changed": changed, "added_tags": actions.checked_tags(body.add_tags), "unused_tags": unused}
 
 
 @router.get("/communities/{path:name}", response=CommunityWhole)
@@ -200,6 +228,29 @@ def author_numbers(request: HttpRequest, author: str) -> dict[str, Any]:
         raise NotFound from None
     homes = [{"community_name": home, "posts": count} for home, count in found.communities]
     return {**asdict(found), "communities": homes}
+
+
+class ErasureIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(default="", max_length=authors.MAX_REASON, description="For the audit log.")
+
+
+@router.post("/authors/{author}/erase", auth=staff, response=AuthorErased)
+def erase_author(request: HttpRequest, author: str, body: ErasureIn) -> Any:
+    """Erase all posts and comments of an author in every version, and store nothing of the author again.
+
+    Operators only.
+    """
+    return asdict(authors.erase_author(author, reason=body.reason, actor=person_of(request)))
+
+
+@router.post("/authors/{author}/allow", auth=staff, response={204: None})
+def allow_author(request: HttpRequest, author: str) -> Status[None]:
+    """Store posts and comments of an erased author again. Operators only."""
+    if not authors.allow_author(author, actor=person_of(request)):
+        raise NotFound
+    return Status(204, None)
 
 
 @router.get("/posts", response=RedditPostPage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -94,13 +95,17 @@ def load_pool(file: Path | None, sample: bool, as_json: bool) -> None:
 @click.argument("community")
 @click.option("--priority", type=click.Choice(PRIORITIES), default="medium", help="How often it is crawled.")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@click.option("--comments/--no-comments", default=None, help="Crawl the comments. Without it: as REDDIT_COMMENTS says.")
 @with_json
-def add(community: str, priority: str, tags: tuple[str, ...], as_json: bool) -> None:
+def add(community: str, priority: str, tags: tuple[str, ...], comments: bool | None, as_json: bool) -> None:
     """Add one community by name or address."""
     from watchbook.systems.reddit import actions  # after Django is set up
+    from watchbook.systems.reddit.actions.comments import set_comments
 
     with failing_as(as_json):
         row = actions.add_community(community, priority=priority, tags=tags)
+        if comments is not None:
+            set_comments(row.community_name, comments)
         answer(
             {"community": row.community_name, "next_due": row.next_due.isoformat()},
             [f"{row.community_name} added, crawled at least every {row.crawl_frequency_hours} h"],
@@ -142,6 +147,36 @@ def comments(community: str, switch: str, as_json: bool) -> None:
         answer({"community": row.community_name, "comments": is_on}, [f"Comments of {row} {words}."], as_json=as_json)
 
 
+@group.command("erase-author")
+@click.argument("author")
+@click.option("--reason", default="", help="For the audit log.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@with_json
+def erase_author(author: str, reason: str, yes: bool, as_json: bool) -> None:
+    """Erase all posts and comments of an author, and store nothing of the author again."""
+    from watchbook.systems.reddit.actions import authors  # after Django is set up
+
+    with failing_as(as_json):
+        found = authors.written_by(author)
+        if not yes:
+            click.confirm(f"Erase {found.posts} posts and {found.comments} comments for good?", abort=True, err=True)
+        gone = authors.erase_author(author, reason=reason)
+        answer(asdict(gone), [f"{gone.posts} posts and {gone.comments} comments erased."], as_json=as_json)
+
+
+@group.command("allow-author")
+@click.argument("author")
+@with_json
+def allow_author(author: str, as_json: bool) -> None:
+    """Store posts and comments of an erased author again."""
+    from watchbook.systems.reddit.actions import authors  # after Django is set up
+
+    with failing_as(as_json):
+        if not authors.allow_author(author):
+            raise Failure("This author was not erased.", "not_erased")
+        answer({"allowed": True}, ["The author is stored again."], as_json=as_json)
+
+
 @group.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--community", default="", help="Import only this community; else all communities of the list.")
@@ -151,7 +186,7 @@ def comments(community: str, switch: str, as_json: bool) -> None:
 def import_file(file: Path, community: str, max_window: int, skipped: Path | None, as_json: bool) -> None:
     """Import posts or comments from a dump (.zst or JSON Lines). An interrupted import continues where it ended."""
     from watchbook.systems.reddit.actions.imports import import_dump  # after Django is set up
-    from watchbook.systems.reddit.dumps import UnreadableDump
+    from watchbook.systems.reddit.parse.dumps import UnreadableDump
     from watchbook.systems.reddit.store.imports import ImportInterrupted
 
     progress = Progress()

@@ -96,8 +96,12 @@ COMMENTS = Option(
     "REDDIT_COMMENTS", switch, default=False, group="reddit", title=_("Comments of all communities"),
     help="on: crawl the comments of every community that has no setting of its own.",
 )  # fmt: skip
+MEDIA = Option(
+    "REDDIT_MEDIA", switch, default=True, group="reddit", title=_("Keep pictures of posts"),
+    help="on: keep pictures, galleries and stills of videos, except those of posts marked NSFW. off: only links.",
+)  # fmt: skip
 HONOR_DELETIONS = Option(
-    "REDDIT_HONOR_DELETIONS", switch, default=True,
+    "REDDIT_HONOR_DELETIONS", switch, default=True, group="reddit", title=_("Erase what was deleted on Reddit"),
     help="on: every day, Watchbook erases text, title and author of posts and comments that were deleted or removed on"
     " Reddit.",
 )  # fmt: skip

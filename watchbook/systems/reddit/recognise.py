@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
 from watchbook.core.search.recognise import from_today, watch_new
-from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
     NEW,
     Added,
@@ -20,25 +23,32 @@ from watchbook.core.sources.records import (
     Item,
     Link,
     Offer,
+    Pasted,
     Pick,
     Refusal,
 )
+from watchbook.kit.formatting import number_text
 from watchbook.systems.reddit import actions, options
-from watchbook.systems.reddit.fetch.client import fetch_by_id, fetch_listing
+from watchbook.systems.reddit.actions.comments import set_comments
+from watchbook.systems.reddit.fetch.client import fetch_by_id, fetch_listing, follow_shared_link
 from watchbook.systems.reddit.fetch.errors import RedditError, Refused
 from watchbook.systems.reddit.models import CommunityCache, Outcome, PostRaw
+from watchbook.systems.reddit.parse import PostRecord
 from watchbook.systems.reddit.pool import PoolEntry
 from watchbook.systems.reddit.records import community_path, post_path
+from watchbook.systems.reddit.schedule import AFFORDABLE_SHARE, comment_requests
 
 COMMUNITY, POST = "subreddit", "post"
 PRIORITIES = {120: "high", 360: "medium", 1440: "low"}
 SHOWN = 5
+USUAL_MINUTES = 360
+COMMENTS = "comments"
 _NAME = r"([A-Za-z0-9][A-Za-z0-9_]{1,49})"
 _SHORT = re.compile(rf"\A/?r\s?/\s?{_NAME}/?\Z", re.IGNORECASE)
 _SHORT_USER = re.compile(r"\A/?u(?:ser)?/[\w-]{2,40}/?\Z", re.IGNORECASE)
 _COMMUNITY = re.compile(rf"\A/r/{_NAME}(?:/(.*))?\Z", re.IGNORECASE)
 _COMMENTS = re.compile(r"(?:\A|/)comments/([0-9a-z]{4,10})(?:/|\Z)", re.IGNORECASE)
-_SHARED = re.compile(r"\As/[0-9A-Za-z]{4,20}/?\Z")
+_SHARED = re.compile(r"\As/([0-9A-Za-z]{4,20})/?\Z")
 _ID = re.compile(r"\A/([0-9a-z]{4,10})/?\Z", re.IGNORECASE)
 _MEDIA = ("i.redd.it", "v.redd.it", "preview.redd.it", "external-preview.redd.it")
 
@@ -72,9 +82,8 @@ def _address(path: str) -> Found | Refusal:
     name, rest = community[1], community[2] or ""
     if post := _COMMENTS.search(rest):
         return _post(post[1], name)
-    if _SHARED.match(rest):
-        note = _("The share link names %(name)s. Watchbook crawls the whole community.")
-        return _community(name, (note % {"name": f"r/{name}"},))
+    if shared := _SHARED.match(rest):
+        return _shared(name, shared[1])
     return _community(name)
 
 
@@ -88,6 +97,13 @@ def _post(post_id: str, community: str = "") -> Found:
     title = _("Reddit post %(id)s") % {"id": post_id.lower()}
     key = f"{post_id.lower()} r/{community}" if community else post_id.lower()
     return Found(POST, key, title, "community", f"https://www.reddit.com/comments/{post_id.lower()}/", (note,))
+
+
+def _shared(name: str, code: str) -> Found:
+    """A share link; the post behind it is known only to Reddit."""
+    note = _("The share link names %(name)s. Watchbook crawls the whole community.") % {"name": f"r/{name}"}
+    address = f"https://www.reddit.com/r/{name}/s/{code}"
+    return Found(POST, f"s/{code} r/{name}", f"r/{name}", "community", address, (note,))
 
 
 def _user() -> Refusal:
@@ -106,6 +122,10 @@ def offer(user: User, found: Found) -> Offer:
     if found.kind == COMMUNITY:
         return _community_offer(user, found.key)
     post_id, _space, community = found.key.partition(" ")
+    if post_id.startswith("s/"):
+        post_id = _post_behind(user, community, post_id) or ""
+        if not post_id:
+            return _community_offer(user, community)
     known = PostRaw.objects.current().of([post_id]).first()
     if known is not None:
         link = Link(known.title, post_path(post_id))
@@ -120,6 +140,18 @@ def offer(user: User, found: Found) -> Offer:
         why = _("Reddit access is not set up, so the community of this post is not known. Paste the community.")
         return Offer(found.title, why_not=why, code="no_community")
     return _community_offer(user, community)
+
+
+def _post_behind(user: User, community: str, shared: str) -> str:
+    """Return the post behind a share link. A member costs no request; without an answer the community remains."""
+    if not user.is_staff:
+        return ""
+    try:
+        target = follow_shared_link(f"/{community}/{shared}")
+    except WebError:
+        return ""
+    post = _COMMENTS.search(urlsplit(target).path)
+    return post[1].lower() if post else ""
 
 
 def _community_of(post_id: str) -> str:
@@ -146,13 +178,22 @@ def _community_offer(user: User, name: str) -> Offer:
         words = _("Reddit access is not set up: the community is saved and crawled when an operator sets it up.")
         return _offered(name, problem=words)
     try:
-        posts = fetch_listing(name.removeprefix("r/"), limit=SHOWN).posts
+        posts = fetch_listing(name.removeprefix("r/")).posts
     except Refused as error:
         return Offer(name, why_not=_reason(error), code=str(error.outcome))
     except RedditError as error:
         return _offered(name, problem=_reason(error))
     items = tuple(Item(post.title, post.author, post.url, post.created_at) for post in posts[:SHOWN])
-    return _offered(name, items)
+    return _offered(name, items, comments=_comments_per_day(posts))
+
+
+def _comments_per_day(posts: Sequence[PostRecord]) -> float | None:
+    """Estimate from the newest posts: their comments, over the time in which they were posted."""
+    if len(posts) < 2:
+        return None
+    newest, oldest = max(post.created_at for post in posts), min(post.created_at for post in posts)
+    days = max((newest - oldest) / timedelta(days=1), 1 / 24)
+    return sum(post.num_comments for post in posts) / days
 
 
 def _posts_of(name: str) -> str:
@@ -164,15 +205,34 @@ def _reason(error: RedditError) -> str:
     return _("Reddit did not return this community: %(reason)s.") % {"reason": label}
 
 
-def _offered(name: str, items: tuple[Item, ...] = (), problem: str = "") -> Offer:
+def _comments_pick(name: str, per_day: float | None) -> Pick:
+    """Ticked where the comments cost little of the budget; where nothing is known, the user decides."""
+    crawls = 1440 / USUAL_MINUTES
+    budget = options.DAILY_BUDGET.value
+    cost = comment_requests(per_day or 0, crawls)
+    if per_day is None:
+        detail = _("About 1 request per 25 comments, rechecks included")
+    else:
+        detail = _("At least %(n)s requests per day, of %(budget)s in the budget") % {
+            "n": number_text(cost), "budget": number_text(budget)
+        }  # fmt: skip
+    is_cheap = options.COMMENTS.value or (per_day is not None and cost <= budget * AFFORDABLE_SHARE)
+    return Pick(
+        COMMENTS, _("Comments"), detail, requests=max(1, round(cost / crawls)), is_ticked=is_cheap,
+        data={"community": name},
+    )  # fmt: skip
+
+
+def _offered(name: str, items: tuple[Item, ...] = (), problem: str = "", comments: float | None = None) -> Offer:
+    posts = Pick(name, _("New posts"), _("Every version; edits and removals are checked 3 times"), data={})
     return Offer(
         _("Community: %(name)s") % {"name": name},
-        picks=(Pick(name, _("New posts"), _("Every version; edits and removals are checked 3 times"), data={}),),
+        picks=(posts, _comments_pick(name, comments)),
         items=items,
         items_note=_("the newest posts, read just now") if items else "",
         problem=problem,
         frequencies=tuple(PRIORITIES),
-        frequency=360,
+        frequency=USUAL_MINUTES,
         frequency_note=_("At least this often; active communities more often."),
         notify=(NEW,),
         is_estimate=True,
@@ -184,13 +244,18 @@ def _offered(name: str, items: tuple[Item, ...] = (), problem: str = "") -> Offe
 def add(user: User, found: Found, choice: Choice) -> list[Added]:
     if not user.is_staff:
         raise AddError(_("Only an operator of this server can add a community."), "not_allowed")
-    name = next(iter(choice.picks))
+    wanted = dict(choice.picks)
+    comments = wanted.pop(COMMENTS, None)
+    # Posts come with their comments: a comment without its thread says little.
+    name = next(iter(wanted), "") or str((comments or {}).get("community", ""))
     known = CommunityCache.objects.filter(community_name__iexact=name).first()
     if known is not None:
         raise AddError(_("This community is already in the list."), "exists", url=community_path(known.community_name))
     minutes = next((step for step in sorted(PRIORITIES, reverse=True) if step <= choice.frequency), min(PRIORITIES))
     with transaction.atomic():
         actions.load_entries([PoolEntry(name, tier=PRIORITIES[minutes])], name, actor=user)
+        if (comments is not None) != options.COMMENTS.value:
+            set_comments(name, comments is not None, actor=user)
         if choice.channels:
             watch_new(user, choice, from_today(_posts_of(name)), name)
     if options.is_live():

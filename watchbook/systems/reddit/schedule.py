@@ -98,3 +98,15 @@ def _scaled(loads: Sequence[Load], factor: float) -> dict[str, float]:
 def _within(load: Load, hours: float) -> float:
     half_listing = 24 * HALF_LISTING / (PEAK * max(load.rate, MIN_RATE))
     return max(MIN_HOURS, min(hours, load.max_hours, half_listing))
+
+
+# New comments per request, requests of the rechecks per comment, and of the weekly full scan.
+COMMENTS_PER_REQUEST, RECHECKS_PER_COMMENT, FULL_SCAN_REQUESTS = 90, 3 / 100, 10
+# Up to this share of the daily budget a community is offered with its comments.
+AFFORDABLE_SHARE = 0.02
+
+
+def comment_requests(comments_per_day: float, crawls_per_day: float) -> int:
+    """Return the requests per day that the comments of a community cost."""
+    crawls = max(crawls_per_day, comments_per_day / COMMENTS_PER_REQUEST)
+    return math.ceil(crawls + comments_per_day * RECHECKS_PER_COMMENT + FULL_SCAN_REQUESTS / 7)

@@ -47,6 +47,14 @@ class CommunityOut(Answer):
     request_count: int
 
 
+class CommunitiesEdited(Answer):
+    """How many communities were changed."""
+
+    changed: int
+    added_tags: list[str] = said("Tags that these communities have now, as they are stored.")
+    unused_tags: list[str] = said("Tags of `remove_tags` that none of these communities had.")
+
+
 class CommunityPage(Listing[CommunityOut]):
     """Communities by name."""
 
@@ -201,6 +209,14 @@ class AuthorOut(Answer):
     first_at: datetime = said("Time of the oldest stored post.")
     last_at: datetime = said("Time of the newest stored post.")
     communities: list[AuthorHome] = said("Communities, most posts first; at most 50.")
+
+
+class AuthorErased(Answer):
+    """What was erased of one author."""
+
+    posts: int
+    comments: int
+    crossposts: int = said("Posts of others that held a text of this author; only that text was erased.")
 
 
 class RedditPostPage(Mirrored[RedditPostOut]):

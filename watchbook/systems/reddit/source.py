@@ -5,8 +5,19 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as _p
 
-from watchbook.core.registry import Colour, Example, Inbox, Job, Recogniser, SearchKind, SettingsGroup, Source, Tool
-from watchbook.core.schedule import cron, every
+from watchbook.core.registry import (
+    Colour,
+    Example,
+    Inbox,
+    Job,
+    Media,
+    Recogniser,
+    SearchKind,
+    SettingsGroup,
+    Source,
+    Tool,
+)
+from watchbook.core.watching import cron, every
 from watchbook.kit.badges import bad, off, ok, warn
 
 PACKAGE = "watchbook.systems.reddit"
@@ -232,7 +243,9 @@ SOURCE = Source(
     ),
     jobs=(*CRAWL_JOBS, *MONITOR_JOBS, *MAINTENANCE_JOBS),
     search_kinds=(SearchKind("reddit_post", "Reddit posts"), SearchKind("reddit_comment", "Reddit comments")),
+    secrets=f"{PACKAGE}.fetch.client:reencrypt_values",
     search_attributes=f"{PACKAGE}.store.posts:search_attributes",
+    media=Media(visible=f"{PACKAGE}.store.files:visible_posts", switch=f"{PACKAGE}.options:MEDIA"),
     inbox=Inbox(words=f"{PACKAGE}.inbox:words", detail=f"{PACKAGE}.inbox:detail"),
     stream_kinds=(
         ("posted", "New post"),
@@ -248,6 +261,8 @@ SOURCE = Source(
         ("inactive", "Community disabled automatically"),
     ),
     audit_kinds=(
+        ("reddit.author_allowed", "Author stored again"),
+        ("reddit.author_erased", "Everything of an author erased"),
         ("reddit.blanked", "Text of deleted posts or comments erased"),
         ("reddit.comments", "Comments of a community enabled or disabled"),
         ("reddit.imported", "Dump of posts or comments imported"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.reddit.views import actions, comments, communities, community, metrics, posts
+from watchbook.systems.reddit.views import actions, comments, communities, community, metrics, posts, selected
 
 app_name = "reddit"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path("", communities.communities, name="communities"),
     path("live/", actions.live, name="live"),
     path("crawl/", actions.crawl, name="crawl"),
+    path("selected/", selected.selected, name="selected"),
     path("add/", actions.add, name="add"),
     path("pool/", actions.pool, name="pool"),
     path("pool/sample/", actions.sample, name="sample"),
@@ -22,6 +23,7 @@ urlpatterns = [
     path("threads/<str:post_id>/looked/", comments.looked, name="looked"),
     path("crawls/", communities.crawls, name="crawls"),
     path("u/<str:author>/", posts.author, name="author"),
+    path("u/<str:author>/erase/", actions.erase_author, name="erase_author"),
     path("metrics/", metrics.metrics, name="metrics"),
     path("r/<str:name>/", community.community, name="community"),
     path("r/<str:name>/visit/", actions.crawl_community, name="crawl_community"),

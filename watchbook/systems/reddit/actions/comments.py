@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Sum
 
 from watchbook.base import clock
 from watchbook.base.store.rows import upsert
@@ -17,12 +18,14 @@ from watchbook.core.accounts.models import User
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.actions import MOST_VERSIONS, Unknown, Version, community
 from watchbook.systems.reddit.models import Comment, CommentListing, CommunityCache, PostRaw, ThreadLook
+from watchbook.systems.reddit.schedule import comment_requests
 
 # Comments of one thread that the tree is made of; Reddit itself shows fewer on one page.
 MOST_IN_THREAD = 20_000
 # Comments of one page of a thread, and how deep they are nested there.
 PER_PAGE = 200
 MAX_DEPTH = 8
+ESTIMATE_DAYS = 7
 
 
 @transaction.atomic
@@ -40,6 +43,14 @@ def set_comments(name: str, is_on: bool | None, *, actor: Any = None) -> Communi
 def listing_of(row: CommunityCache) -> CommentListing | None:
     """Return how far the comments of a community were read, or None if they were never on."""
     return CommentListing.objects.filter(community=row).first()
+
+
+def estimated_requests(row: CommunityCache) -> int:
+    """Return the requests per day that comments would cost, from the counts of the posts of the last week."""
+    since = clock.now() - timedelta(days=ESTIMATE_DAYS)
+    posts = PostRaw.objects.current().filter(subreddit=row.community_name, created_at__gte=since)
+    written = posts.aggregate(all=Sum("num_comments"))["all"] or 0
+    return comment_requests(written / ESTIMATE_DAYS, 24 / max(row.crawl_frequency_hours, 1))
 
 
 def is_crawled(listing: CommentListing | None) -> bool:

@@ -14,10 +14,10 @@ from django.db import transaction
 from watchbook.base import clock
 from watchbook.base.text import cut
 from watchbook.core.accounts import audit
-from watchbook.systems.reddit import dumps
 from watchbook.systems.reddit.jobs.crawl import full_name
 from watchbook.systems.reddit.models import CommunityCache, DumpImport
 from watchbook.systems.reddit.parse import SkippedLine, parse_line
+from watchbook.systems.reddit.parse import dumps as dumps
 from watchbook.systems.reddit.store.imports import Placed, store_batch
 
 BATCH = 500

@@ -1,4 +1,7 @@
-"""Sends requests to the Reddit API: token, rate limit, response, error. Every attempt counts as one request."""
+"""Sends requests to the Reddit API: token, rate limit, response, error. Every attempt counts as one request.
+
+Re-encrypts the secrets of this system with the newest key.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import json
 import os
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from watchbook.base import clock
-from watchbook.base.crypto import DecryptionError, decrypt, encrypt
+from watchbook.base.crypto import DecryptionError, Writing, decrypt, encrypt, reencrypt
 from watchbook.base.logs.redact import remember
 from watchbook.base.web import rate_limit as web_rate_limit
 from watchbook.base.web.client import Client
@@ -261,3 +264,17 @@ def _apply_rate_headers(answer: Answer) -> None:
     reset = number(answer.headers.get("x-ratelimit-reset", ""))
     if remaining is not None and reset is not None and answer.status != 429:
         rate_limit.apply_headers(remaining, reset)
+
+
+def reencrypt_values(writing: Writing) -> Iterator[tuple[str, str]]:
+    yield from reencrypt(Access.objects.all(), "sealed_token", lambda _row: BINDING, writing)
+
+
+def follow_shared_link(path: str) -> str:
+    """Return where a share link of the website leads, without requesting that page. Raises WebError."""
+    parts = urlsplit(options.TOKEN_URL.value)  # the website and the sign-in share a host
+    answer = _client.get(
+        f"{parts.scheme}://{parts.netloc}{path}", headers={"User-Agent": options.USER_AGENT.value}, max_bytes=100_000,
+        deadline_seconds=options.REQUEST_TIMEOUT.value, follow=0,
+    )  # fmt: skip
+    return answer.headers.get("location", "")

@@ -1,6 +1,6 @@
 """The five tables of the seed, and additional ones."""
 
-from watchbook.systems.reddit.models.comments import Comment, CommentListing, CommentVersion, ThreadLook
+from watchbook.systems.reddit.models.comments import Comment, CommentListing, CommentVersion, DumpImport, ThreadLook
 from watchbook.systems.reddit.models.communities import (
     Access,
     CommunityCache,
@@ -13,7 +13,7 @@ from watchbook.systems.reddit.models.communities import (
     ListingState,
     Outcome,
 )
-from watchbook.systems.reddit.models.imports import DumpImport
+from watchbook.systems.reddit.models.erased import ErasedAuthor
 from watchbook.systems.reddit.models.posts import FoundBy, PostHot, PostPoint, PostRaw, PostSpan
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "CrawlKind",
     "CrawlMetrics",
     "DumpImport",
+    "ErasedAuthor",
     "FoundBy",
     "ListingState",
     "Outcome",

@@ -1,4 +1,7 @@
-"""Comments: how far each listing was read, the current text of each comment, its versions, and what a user has read."""
+"""Comments: how far each listing was read, the current text of each comment, its versions, and what a user has read.
+
+Imports of dump files: how far each file was read, and what was skipped.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from django.conf import settings
 from django.db import models
 
 from watchbook.base import clock
-from watchbook.systems.reddit.models.communities import TICK_SLACK, CommunityCache, ListingState
+from watchbook.systems.reddit.models.communities import NAME_LENGTH, TICK_SLACK, CommunityCache, ListingState
 from watchbook.systems.reddit.models.posts import TITLE_LENGTH, FoundBy
 
 COMMENT_KIND = "reddit_comment"
@@ -157,3 +160,28 @@ class ThreadLook(models.Model):
     class Meta:
         db_table = "reddit_thread_looks"
         constraints = [models.UniqueConstraint(fields=["user", "post_id"], name="reddit_thread_looks_once")]
+
+
+class DumpImport(models.Model):
+    """One import of one file. `lines` moves in the transaction of its rows: an interrupted import continues there."""
+
+    fingerprint = models.CharField(max_length=64, db_comment="of size and beginning of the file")
+    # Empty: all communities of the list.
+    community_name = models.CharField(max_length=NAME_LENGTH, blank=True, default="")
+    file_name = models.CharField(max_length=200)
+    lines = models.BigIntegerField(default=0)
+    new = models.BigIntegerField(default=0)
+    updated = models.BigIntegerField(default=0)
+    unchanged = models.BigIntegerField(default=0)
+    versions = models.BigIntegerField(default=0)
+    # Number of lines by reason.
+    skipped = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "reddit_imports"
+        constraints = [
+            models.UniqueConstraint(fields=["fingerprint", "community_name"], name="reddit_imports_once"),
+        ]

@@ -1,13 +1,19 @@
-"""Parses one line of a dump of Reddit: a post or comment as JSON, in the form of Pushshift and Arctic Shift."""
+"""Parses one line of a dump of Reddit: a post or comment as JSON, in the form of Pushshift and Arctic Shift.
+
+Reads lines of a dump file: zstd or plain JSON Lines, with limits for window and line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import orjson
+import zstandard
 
 from watchbook.systems.reddit.parse.listings import Item, read_comment, read_post
 
@@ -65,3 +71,57 @@ def _retrieved(raw: Mapping[str, Any]) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return moment if 2005 <= moment.year <= 2200 else None
+
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+CHUNK = 1 << 20
+# The largest posts of Reddit have 40,000 characters; with all fields a line has some hundred kilobytes.
+MAX_LINE_BYTES = 4 << 20
+# What the makers of dumps use (zstd --long=31). Decompressing needs as much memory as the frame says.
+MAX_WINDOW_MEGABYTES = 2048
+# The beginning is enough to tell two files of the same size apart.
+FINGERPRINT_BYTES = 1 << 20
+
+
+class UnreadableDump(Exception):
+    """Raised for a file that is damaged or needs too much memory. The message says which."""
+
+
+def fingerprint(path: Path) -> str:
+    """Return a hash of size and beginning, by which an interrupted import finds its place."""
+    with path.open("rb") as file:
+        begin = file.read(FINGERPRINT_BYTES)
+    return sha256(str(path.stat().st_size).encode() + b"\x1f" + begin).hexdigest()
+
+
+def lines(path: Path, *, window_megabytes: int = MAX_WINDOW_MEGABYTES) -> Iterator[bytes | None]:
+    """Yield the lines of a file; None for a line over the limit, which is not kept in memory."""
+    with path.open("rb") as file:
+        is_zstd = file.read(4) == MAGIC
+        file.seek(0)
+        yield from _lines(_decompressed(file, window_megabytes) if is_zstd else iter(lambda: file.read(CHUNK), b""))
+
+
+def _decompressed(file: BinaryIO, window_megabytes: int) -> Iterator[bytes]:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=window_megabytes << 20)
+    try:
+        with decompressor.stream_reader(file, read_size=CHUNK, read_across_frames=True) as reader:
+            while chunk := reader.read(CHUNK):
+                yield chunk
+    except zstandard.ZstdError as error:
+        raise UnreadableDump(str(error)) from None
+    except MemoryError:
+        raise UnreadableDump("the memory of this machine is not enough for the window of the file") from None
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
+    kept, is_dropping = b"", False
+    for chunk in chunks:
+        *whole, rest = (kept + chunk).split(b"\n")
+        for line in whole:
+            yield None if is_dropping or len(line) > MAX_LINE_BYTES else line
+            is_dropping = False
+        is_dropping = is_dropping or len(rest) > MAX_LINE_BYTES
+        kept = b"" if is_dropping else rest
+    if kept or is_dropping:
+        yield None if is_dropping else kept

@@ -122,6 +122,10 @@ MAX_CHILDREN = 1200
 PLACEHOLDERS = frozenset({"[removed]", "[deleted]", "[ Removed by Reddit ]", "[deleted by user]"})
 DELETED_BY_AUTHOR = frozenset({"[deleted]", "[deleted by user]"})
 REMOVED_BY = {"[removed]": "moderator", "[ Removed by Reddit ]": "reddit"}
+WEB = ("https://", "http://")
+# Reddit's own host of pictures, and what `post_hint` calls a video.
+PICTURE_HOSTS = ("https://i.redd.it/",)
+VIDEO_HINTS = frozenset({"hosted:video", "rich:video"})
 COMMENT_FLAGS = ("is_submitter", "stickied", "locked")
 EXTRA = (
     "permalink", "domain", "is_self", "over_18", "spoiler", "locked", "stickied", "archived", "is_video", "is_gallery",
@@ -279,7 +283,7 @@ READERS: dict[str, Callable[[Mapping[str, Any]], Item]] = {"t3": read_post, "t1"
 def _extra(raw: Mapping[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {
         name: found
-        for name, read in (("crosspost", _crosspost), ("gallery", _gallery), ("poll", _poll))
+        for name, read in (("crosspost", _crosspost), ("gallery", _gallery), ("poll", _poll), ("picture", _picture))
         if (found := read(raw))
     }
     for name in EXTRA:
@@ -312,6 +316,7 @@ def _crosspost(raw: Mapping[str, Any]) -> dict[str, Any]:
         "author": "" if author == "[deleted]" else author,
         "gallery": _gallery(parent),
         "poll": _poll(parent),
+        "picture": _picture(parent),
     }
 
 
@@ -337,7 +342,41 @@ def _picture_url(source: Any) -> str:
         return ""
     url = next((_text(source.get(name)) for name in ("u", "gif", "mp4") if source.get(name)), "")
     url = html.unescape(url)
-    return cut(url, 2000) if url.startswith("https://") else ""
+    return cut(url, 2000) if url.startswith(WEB) else ""
+
+
+def _picture(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the picture of a picture post or the still of a video, with its preview as another address.
+
+    Reddit has previews of linked websites, too; those are pictures of the other website, not of the post.
+    """
+    hint, link = _text(raw.get("post_hint")), _text(raw.get("url_overridden_by_dest") or raw.get("url"))
+    is_picture = hint == "image" or link.startswith(PICTURE_HOSTS)
+    is_video = bool(raw.get("is_video")) or hint in VIDEO_HINTS
+    if not (is_picture or is_video) or raw.get("is_gallery"):
+        return {}
+    preview = _preview(raw)
+    has_link = is_picture and not raw.get("is_self") and link.startswith(WEB)
+    addresses = [link if has_link else "", preview.get("url", "")]
+    found = [cut(each, 2000) for each in addresses if each]
+    if not found:
+        return {}
+    sizes = {name: preview[name] for name in ("width", "height") if preview.get(name)}
+    return {"url": found[0], **({"other": found[1]} if found[1:] else {}), **sizes, "is_video": not is_picture}
+
+
+def _preview(raw: Mapping[str, Any]) -> dict[str, Any]:
+    preview = raw.get("preview")
+    images = preview.get("images") if isinstance(preview, dict) else None
+    source = images[0].get("source") if isinstance(images, list) and images and isinstance(images[0], dict) else None
+    if not isinstance(source, dict):
+        return {}
+    url = html.unescape(_text(source.get("url")))
+    return {
+        "url": url if url.startswith(WEB) else "",
+        "width": _votes(source.get("width")),
+        "height": _votes(source.get("height")),
+    }
 
 
 def _poll(raw: Mapping[str, Any]) -> dict[str, Any]:

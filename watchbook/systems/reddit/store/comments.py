@@ -21,6 +21,7 @@ from watchbook.systems.reddit.models.comments import COMMENT_KIND
 from watchbook.systems.reddit.parse import CommentRecord
 from watchbook.systems.reddit.records import Tally, comment_path, comments_path
 from watchbook.systems.reddit.store.decide import Reading, Step, next_recheck
+from watchbook.systems.reddit.store.erased import mark_erased, without_words
 
 SYSTEM, SCOPE = "reddit", "members"
 BATCH = 200
@@ -100,6 +101,7 @@ def store_comments(records: Sequence[CommentRecord], reading: Reading) -> Tally:
     """Store comments, search documents and activity. The caller locks the listing of the community."""
     if not records:
         return Tally()
+    given, records = records, without_words(records)
     known = _known(seen.comment_id for seen in records)
     decided = [decide(seen, known.get(seen.comment_id)) for seen in records]
     changed = [one for one in decided if one.step is Step.CHANGED]
@@ -113,6 +115,7 @@ def store_comments(records: Sequence[CommentRecord], reading: Reading) -> Tally:
     _refresh(same, reading)
     _erase_accounts(decided)
     _publish(decided, titles, reading)
+    mark_erased(records, given, reading.now)
     updated = sum(one.is_changed for one in decided) - len(new)
     return Tally(len(new), updated, len(decided) - len(new) - updated, len(changed))
 

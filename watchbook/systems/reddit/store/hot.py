@@ -16,9 +16,10 @@ from watchbook.systems.reddit import options
 from watchbook.systems.reddit.models import PostHot, PostRaw
 from watchbook.systems.reddit.models.posts import KIND, SOURCE
 from watchbook.systems.reddit.parse import PostRecord
-from watchbook.systems.reddit.store import metrics
+from watchbook.systems.reddit.store import files, metrics
 from watchbook.systems.reddit.store.comments import erase_thread_titles
 from watchbook.systems.reddit.store.decide import Decision, Step, hot_ids, refresh_hot
+from watchbook.systems.reddit.store.erased import without_words
 
 CHANGED = ["subreddit", "title", "content", "score", "expires_at", "extra_data"]
 ROWS = Columns(PostHot, ["source", "source_post_id", "created_at", *CHANGED])
@@ -93,7 +94,8 @@ def read_posts(community: str, *, limit: int, now: datetime) -> list[dict[str, A
 
 def cache_posts(community: str, posts: Sequence[PostRecord]) -> int:
     """Write posts of the batch crawl to the cache only."""
-    kept = [_from_record(post) for post in posts if not post.is_gone][: options.POST_LIMIT.value]
+    worded = [post for post in without_words(posts) if not post.is_gone and post.text is not None]
+    kept = [_from_record(post) for post in worded][: options.POST_LIMIT.value]
     cache.set(_key(community), kept, int(options.HOT_TTL_HOURS.value * 3600))
     return len(kept)
 
@@ -155,6 +157,7 @@ def erase_posts(
     delete_copies(ids)
     clear_cached({row.subreddit for row in rows})
     erase(KIND, ids)
+    files.release(ids)
     erase_thread_titles(ids, now)
     audit.record(
         "reddit.blanked", actor=actor, subject=f"{len(ids)} posts", posts=ids, versions=versions, reason=reason

@@ -31,7 +31,9 @@ from watchbook.systems.reddit.store.decide import (
     next_recheck,
     refresh_cold,
 )
-from watchbook.systems.reddit.store.points import store_points
+from watchbook.systems.reddit.store.erased import mark_erased, without_words
+from watchbook.systems.reddit.store.files import want_pictures
+from watchbook.systems.reddit.store.metrics import store_points
 
 KEY = ["source", "source_post_id", "text_norm_hash"]
 # Columns of a known row that a record updates. Title and content belong to the version and do not change.
@@ -75,6 +77,7 @@ def store_posts(records: Sequence[PostRecord], reading: Reading) -> Tally:
     """Store records in full store, hot store, search and activity. The caller locks the community."""
     if not records:
         return Tally()
+    given, records = records, without_words(records)
     known = known_rows(record.post_id for record in records)
     decisions = [decide(record, known.get(record.post_id, [])) for record in records]
     _reveal([one for one in decisions if one.step is Step.REVEALED])
@@ -90,7 +93,9 @@ def store_posts(records: Sequence[PostRecord], reading: Reading) -> Tally:
     hot.store_hot(decisions, community_of=reading.community_of, now=reading.now)
     homes = {record.post_id: reading.community_of(record) for record in records}
     store_points(decisions, homes, reading.now, is_look=reading.moves_recheck)
+    want_pictures(decisions, reading)
     publish_posts(decisions, reading)
+    mark_erased(records, given, reading.now)
     return _tally(decisions)
 
 
@@ -250,6 +255,19 @@ def search_attributes(kind: str, ids: Collection[str]) -> dict[str, Attributes]:
 
 def _attributes(author: str, community: str, url: str, score: int) -> Attributes:
     return Attributes(author, community.removeprefix("r/"), url, score)
+
+
+def publish_current(rows: Sequence[PostRaw]) -> None:
+    """Write the search documents of stored posts again, without the parent of a crosspost."""
+    index.put(
+        index.Document(
+            kind=KIND, object_id=row.source_post_id, scope=SCOPE, title=row.title,
+            body="\n".join(filter(None, (row.subreddit, row.content, str(row.extra_data.get("url", ""))))),
+            url_path=post_path(row.source_post_id), occurred_at=row.created_at, source=SYSTEM,
+            attributes=_attributes(row.author, row.subreddit, str(row.extra_data.get("url", "")), row.score),
+        )
+        for row in rows
+    )  # fmt: skip
 
 
 def _document(one: Decision, community: str) -> index.Document:

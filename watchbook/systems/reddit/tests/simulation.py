@@ -21,7 +21,7 @@ from watchbook.base import clock
 from watchbook.core import registry
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
-from watchbook.core.schedule import every
+from watchbook.core.watching import every
 from watchbook.systems.reddit.models import Comment, CommunityPool, FoundBy, PostRaw, PostSpan
 from watchbook.systems.reddit.parse import text_norm_hash
 from watchbook.systems.reddit.store.communities import sync_pool

@@ -21,11 +21,12 @@ from watchbook.base.testing import servers
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.search.find import find
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.reddit import actions, dumps
+from watchbook.systems.reddit import actions
 from watchbook.systems.reddit.actions import comments as threads
 from watchbook.systems.reddit.actions.imports import BATCH, import_dump
 from watchbook.systems.reddit.cli import group
 from watchbook.systems.reddit.models import Comment, DumpImport, PostRaw, PostSpan
+from watchbook.systems.reddit.parse import dumps as dumps
 from watchbook.systems.reddit.store.communities import sync_pool
 from watchbook.systems.reddit.tests.conftest import Scanner
 

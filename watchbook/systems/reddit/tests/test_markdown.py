@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from watchbook.systems.reddit.parse.markdown import MAX_LENGTH, to_html
+from watchbook.systems.reddit.parse import MAX_LENGTH, to_html
 
 HOSTILE = {
     "brackets": "[" * MAX_LENGTH,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from standins.reddit import RedditSite
 from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtures
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.runner import run_now
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search.models import SavedSearch
 from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
-from watchbook.systems.reddit.models import CommunityPool
+from watchbook.systems.reddit.models import CommentListing, CommunityPool
+from watchbook.systems.reddit.schedule import comment_requests
+from watchbook.systems.reddit.tests.conftest import START
 
 pytestmark = pytest.mark.django_db
 
@@ -59,9 +64,60 @@ def test_new_posts_of_a_community_are_notified(site: RedditSite, post_id: str, o
     assert read(instead.text).key == "in:reddit/webdev"
 
 
+@pytest.mark.parametrize(("comments_each", "is_cheap"), [(3, True), (9000, False)])
+def test_comments_are_offered_with_their_cost_and_ticked_where_they_are_cheap(
+    site: RedditSite, operator: User, comments_each: int, is_cheap: bool, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    monkeypatch.setenv("REDDIT_DAILY_REQUEST_BUDGET", "8640")
+    site.world.add_community("webdev")
+    for day in range(10):
+        site.world.hold_time(START + timedelta(days=day))
+        site.world.post("webdev", f"Post {day}", comments=comments_each)
+    before = site.log.count("/r/webdev/new")
+    offer = look(operator, "r/webdev")
+    assert site.log.count("/r/webdev/new") == before + 1
+    posts, comments = offer.picks
+    assert (posts.is_ticked, comments.value, comments.is_ticked) == (True, "comments", is_cheap)
+    assert "of 8,640 in the budget" in comments.detail
+    signed = recognise.read_proof(operator, recognise.sign(operator, read("r/webdev"), offer))
+    recognise.add(operator, signed)
+    listed = list(CommentListing.objects.values_list("community_id", "is_on"))
+    assert listed == ([("r/webdev", True)] if is_cheap else [])
+
+
+def test_cost_of_comments_is_that_of_the_manual() -> None:
+    assert comment_requests(500, 4) == 22
+    assert comment_requests(0, 4) == 6
+
+
 def test_short_link_to_a_post_offers_its_community(site: RedditSite, post_id: str, operator: User) -> None:  # noqa: F811
     offer = look(operator, f"https://redd.it/{post_id}")
-    assert [pick.value for pick in offer.picks] == ["r/webdev"]
+    assert [pick.value for pick in offer.picks] == ["r/webdev", "comments"]
+
+
+def test_share_link_leads_to_its_post(site: RedditSite, post_id: str, operator: User, alice: User) -> None:  # noqa: F811
+    site.shared["/r/webdev/s/AbCd1234"] = f"r/webdev/comments/{post_id}/a_paper_lantern/"
+    shared = "https://www.reddit.com/r/webdev/s/AbCd1234"
+    offer = look(operator, shared)
+    assert offer.picks[0].value == "r/webdev"
+    signed = recognise.read_proof(operator, recognise.sign(operator, read(shared), offer))
+    recognise.add(operator, signed)
+    run_now("reddit.community", {"community": "r/webdev"})
+
+    known = look(operator, shared)
+    assert known.exists is not None
+    assert known.exists.url == f"/reddit/posts/{post_id}/"
+    before = len(site.log.all())
+    assert look(alice, shared).exists.url == "/reddit/r/webdev/", "a member costs no request"
+    assert len(site.log.all()) == before
+
+
+@pytest.mark.parametrize("answer", [404, 503, 200])
+def test_share_link_that_leads_nowhere_offers_its_community(site, post_id, operator, answer) -> None:  # type: ignore[no-untyped-def] # noqa: F811
+    site.faults.on("/r/webdev/s/*").answer(answer, b"")
+    offer = look(operator, "reddit.com/r/webdev/s/AbCd1234")
+    assert offer.picks[0].value == "r/webdev"
+    assert "crawls the whole community" in read("reddit.com/r/webdev/s/AbCd1234").hints[0]
 
 
 def test_member_may_not_add_and_costs_no_request(site: RedditSite, alice: User) -> None:  # noqa: F811

@@ -10,6 +10,7 @@ import pytest
 from standins.reddit import RedditSite
 from standins.reddit.site import Mishaps
 from watchbook.base import clock
+from watchbook.base.testing.environment import NIGHTLY
 from watchbook.systems.reddit.tests.simulation import START, Days, Nature, environment
 
 NATURE = Nature(
@@ -50,13 +51,14 @@ def test_simulated_days_miss_no_post_without_report(monkeypatch, caplog):
 @pytest.mark.django_db
 def test_simulated_days_miss_no_comment_without_report(monkeypatch, caplog):
     caplog.set_level(logging.WARNING, "watchbook.web")  # thousands of requests
+    communities, length = (4, 1.25) if NIGHTLY else (3, 0.9)
     nature = replace(NATURE, median_rate=12, bursts=0, comments=6, comment_bursts=1, burst_comments=2600, edited=0.15)
     with RedditSite(slim=True) as site:
         site.rate_budget = 10**9
         site.mishaps = Mishaps(throttle=101, wall=37, wall_200=29, fail=13, repeat=7, vanish=11, empty=41, stub=5)
         for name, value in environment(site, REDDIT_DAILY_REQUEST_BUDGET=300, REDDIT_COMMENTS="on").items():
             monkeypatch.setenv(name, value)
-        days = Days(site, communities=4, days=1.25, nature=nature, minutes_between_looks=5)
+        days = Days(site, communities=communities, days=length, nature=nature, minutes_between_looks=5)
         days.pass_by()
         site.mishaps = Mishaps()
         days.walk_everything()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -17,6 +17,7 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.access import is_safe_target, person_of, staff_required
 from watchbook.core.jobs import views as job_views
 from watchbook.systems.reddit import actions, options
+from watchbook.systems.reddit.actions import authors
 from watchbook.systems.reddit.actions import comments as threads
 from watchbook.systems.reddit.models import CommunityPool, CommunityPriority
 from watchbook.systems.reddit.pool import MAX_BYTES, SAMPLE, InvalidPoolFile, PoolFile, read_entries
@@ -59,6 +60,11 @@ class CommunityForm(forms.Form):
         choices=CommunityPriority.choices,
         initial=CommunityPriority.MEDIUM,
         help_text=gettext_lazy("High, medium and low: crawled at least every 2, 6 and 24 hours."),
+    )
+    comments = forms.BooleanField(
+        label=gettext_lazy("Crawl comments"),
+        required=False,
+        help_text=gettext_lazy("About 1 request per 25 comments, rechecks included"),
     )
     categories = forms.CharField(
         label=gettext_lazy("Tags"),
@@ -154,7 +160,8 @@ def split_tags(text: str) -> list[str]:
 @staff_required
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    form = CommunityForm(request.POST) if request.method == "POST" else CommunityForm()
+    start = {"comments": options.COMMENTS.value}
+    form = CommunityForm(request.POST) if request.method == "POST" else CommunityForm(initial=start)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
@@ -164,6 +171,8 @@ def add(request: HttpRequest) -> HttpResponse:
         except InvalidInput as error:
             error.add_to(form)
         else:
+            if given["comments"] != options.COMMENTS.value:
+                threads.set_comments(row.community_name, given["comments"], actor=person_of(request))
             words = _("%(name)s added. The first crawl is due now.")
             messages.success(request, words % {"name": row.community_name})
             return redirect(community_path(row.community_name))
@@ -184,6 +193,24 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
     posts = actions.posts().filter(subreddit=row.community_name).count()
     context = {**page_context(request, "communities"), "row": row, "posts": posts}
     return render(request, "reddit/remove.html", context)
+
+
+@staff_required
+@require_http_methods(["GET", "POST"])
+def erase_author(request: HttpRequest, author: str) -> HttpResponse:
+    """Show what is stored of an author and ask for confirmation, then erase it."""
+    try:
+        name = authors.checked_name(author)
+    except InvalidInput:
+        raise Http404 from None
+    if request.method == "POST":
+        gone = authors.erase_author(name, reason=request.POST.get("reason", ""), actor=person_of(request))
+        count = gone.posts + gone.comments
+        words = ngettext("%(n)s post or comment erased.", "%(n)s posts and comments erased.", count)
+        messages.success(request, words % {"n": count})
+        return redirect("reddit:posts")
+    context = {**page_context(request, "posts"), "author": name, "found": authors.written_by(name)}
+    return render(request, "reddit/erase_author.html", {**context, "max_reason": authors.MAX_REASON})
 
 
 @require_GET

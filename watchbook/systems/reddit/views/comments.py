@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.base import clock
 from watchbook.core.accounts.access import person_of, viewer_scopes
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.search import query as queries
 from watchbook.core.search.find import Hit
 from watchbook.kit.badges import Badge

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
 from watchbook.base.clock import SHANGHAI
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.stream.models import StreamEntry
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts.svg import Value
@@ -33,6 +33,7 @@ from watchbook.systems.reddit.views.page_header import (
     priority_text,
     tier_text,
 )
+from watchbook.systems.reddit.views.selected import SelectedForm
 
 PER_PAGE = 50
 TREND_DAYS = 7
@@ -79,6 +80,7 @@ def communities(request: HttpRequest) -> HttpResponseBase:
         "page": page,
         "rows": rows_of(list(page.object_list), now),
         "columns": _columns(listing.order.name),
+        "bulk_form": SelectedForm(),
     }
     return render(request, "reddit/communities.html", context)
 

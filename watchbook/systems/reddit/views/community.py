@@ -112,7 +112,7 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
         "row": row,
         "path": path,
         "health": community_health(row, outages.current(), now, listing),
-        **_comments(listing),
+        **_comments(row, listing),
         "badge": community_badge(row, now),
         "tier": tier_text(row.quality_tier),
         "pool_row": pool_row,
@@ -132,7 +132,7 @@ def community(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "reddit/community.html", context)
 
 
-def _comments(listing: CommentListing | None) -> dict[str, Any]:
+def _comments(row: CommunityCache, listing: CommentListing | None) -> dict[str, Any]:
     """What the page says of comments: on or off, by which switch, and the last outcome."""
     chosen = listing.is_on if listing else None
     comments = {
@@ -140,6 +140,8 @@ def _comments(listing: CommentListing | None) -> dict[str, Any]:
         "chosen": "default" if chosen is None else "on" if chosen else "off",
         "by_default": options.COMMENTS.value,
         "outcome": outcome_text(listing.last_outcome) if listing else "",
+        "cost": threads.estimated_requests(row),
+        "budget": options.DAILY_BUDGET.value,
     }
     return {"listing": listing, "comments": comments}
 

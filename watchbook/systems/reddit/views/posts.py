@@ -16,7 +16,7 @@ from django.utils.translation import pgettext
 from django.views.decorators.http import require_GET
 
 from watchbook.core.accounts.access import viewer_scopes
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.search import query as queries
 from watchbook.core.search.find import Hit
 from watchbook.kit import formatting
@@ -25,11 +25,12 @@ from watchbook.kit.charts import Chart, Series, lines
 from watchbook.kit.diff import Difference, compare
 from watchbook.kit.lists import Shown
 from watchbook.kit.paging import keyset
-from watchbook.systems.reddit import actions, filters
+from watchbook.systems.reddit import actions, filters, options
 from watchbook.systems.reddit.actions import Version
 from watchbook.systems.reddit.models import Comment, FoundBy, PostPoint, PostRaw
 from watchbook.systems.reddit.parse import to_html
 from watchbook.systems.reddit.records import author_path, community_path, post_path, reddit_link
+from watchbook.systems.reddit.store.files import pictures
 from watchbook.systems.reddit.views.page_header import (
     AUTHOR,
     REASONS,
@@ -172,6 +173,7 @@ def post(request: HttpRequest, post_id: str) -> HttpResponse:
         "path": post_path(row.source_post_id),
         "community_path": community_path(row.subreddit),
         "author_path": author_path(row.author),
+        "honors_deletions": options.HONOR_DELETIONS.value,
         "title": title_text(row),
         "badges": post_badges(row),
         "removed": removed_text(row),
@@ -181,7 +183,7 @@ def post(request: HttpRequest, post_id: str) -> HttpResponse:
         "found_by": FoundBy(row.found_by).label if row.found_by in FoundBy.values else row.found_by,
         "html": mark_safe(to_html(by_number[chosen].version.content)) if chosen in by_number else "",  # noqa: S308
         "parent": _parent(row),
-        "gallery": row.extra_data.get("gallery", []),
+        "pictures": pictures(row),
         "poll": row.extra_data.get("poll"),
         "link": _link(row),
         "edited_at": _edited_at(row),
