@@ -1,4 +1,7 @@
-"""What a user does with websites and pages; page, API and command call the same functions."""
+"""What a user does with websites and pages; page, API and command call the same functions.
+
+Websites of a user, for the removal of an account.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from watchbook.base.work import counted
 from watchbook.core import url_lists
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
+from watchbook.core.erase import erase
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.actions import own_channels
@@ -31,23 +35,33 @@ from watchbook.systems.pages.models import (
     CHANGED,
     Mode,
     Page,
+    PageEvidence,
     PageShot,
     Result,
     RuleKind,
     Site,
     SiteRule,
+    WebClip,
     section_of,
     url_digest,
 )
 from watchbook.systems.pages.parse import Selectors
 from watchbook.systems.pages.parse.noise import count_words
-from watchbook.systems.pages.parse.patterns import InvalidPattern, check_pattern, matches
-from watchbook.systems.pages.parse.rules import Condition, InvalidRule, parse_condition
-from watchbook.systems.pages.store.evidence import delete_of_pages
-from watchbook.systems.pages.store.lists import add_to_day, plan_mode, requests_left
+from watchbook.systems.pages.parse.rules import (
+    Condition,
+    InvalidPattern,
+    InvalidRule,
+    check_pattern,
+    matches,
+    parse_condition,
+)
+from watchbook.systems.pages.store import counts
+from watchbook.systems.pages.store.clips import delete_clips
+from watchbook.systems.pages.store.evidence import delete_evidence, delete_of_pages
+from watchbook.systems.pages.store.lists import BATCH, add_to_day, batched, plan_mode, requests_left
+from watchbook.systems.pages.store.pages import KIND, newest
 from watchbook.systems.pages.store.rules import count_today
 from watchbook.systems.pages.store.shots import delete_shots
-from watchbook.systems.pages.store.texts import newest
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
 # Minutes between looks at a single address that pages offer.
@@ -89,6 +103,7 @@ def add_page(user: User, url: str, *, interval_minutes: int = 1440, name: str = 
             site=site, url=address.url, url_digest=digest, section=section_of(address.url), first_seen_at=now,
             changed_at=now, next_at=now, priority=CHANGED, interval_minutes=interval_minutes,
         )  # fmt: skip
+        counts.added([page])
         Site.objects.filter(pk=site.pk).update(next_at=now)
         site.next_at = now
         queue.enqueue_many([run_for(site)])
@@ -330,7 +345,8 @@ def delete_page(page: Page) -> None:
         erase(KIND, [str(page.pk)])
         delete_of_pages([page.pk])
         delete_shots(PageShot.objects.filter(page=page))
-        page.delete()
+        with counts.changing(Page.objects.filter(pk=page.pk)):
+            page.delete()
 
 
 def check_now(site: Site, *, user: User) -> JobRun:
@@ -353,3 +369,19 @@ def check_page(page: Page, *, user: User) -> JobRun:
 def forget_noise(page: Page) -> None:
     """Forget what was learned about the noise of a page; the next two looks learn it again."""
     Page.objects.filter(pk=page.pk).update(mask={})
+
+
+def site_titles(user: User) -> list[str]:
+    """Return the names of the websites of this user."""
+    return list(Site.objects.of(user).order_by("name", "pk").values_list("name", flat=True))
+
+
+def delete_sites(user: User) -> None:
+    """Erase the pages of this user from search, activity and notifications; the rows go with the account."""
+    for site in Site.objects.filter(user=user):
+        ids = [str(pk) for pk in Page.objects.filter(site=site).values_list("pk", flat=True)]
+        for batch in batched(ids, BATCH):
+            erase(KIND, batch)
+        delete_evidence(PageEvidence.objects.filter(site=site))
+        delete_shots(PageShot.objects.filter(site=site))
+    delete_clips(list(WebClip.objects.filter(user=user).values_list("pk", flat=True)))

@@ -13,14 +13,15 @@ from ninja import Query, Router, Status
 from watchbook.base import clock
 from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export
-from watchbook.core.api.document import refuses, sends_file
+from watchbook.core.accounts.audit import export
 from watchbook.core.api.errors import must_be_known
-from watchbook.core.api.lists import MirrorQuery, asks_for_changes, is_mirror, mirrored, show
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import MirrorQuery, PageQuery, asks_for_changes, is_mirror, keyset, mirrored, show
+from watchbook.core.api.shell import refuses, sends_file
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit import diff
 from watchbook.kit.lists import Changes
+from watchbook.kit.lists.shown import SCANNED
+from watchbook.kit.paging import InvalidCursor, keyset_among, read_cursor
 from watchbook.systems.pages import actions, evidence, reports
 from watchbook.systems.pages.file_schemas import (
     EvidenceQuery,
@@ -62,8 +63,7 @@ from watchbook.systems.pages.schemas import (
     WeeklySites,
 )
 from watchbook.systems.pages.store.lists import requests_left
-from watchbook.systems.pages.store.pages import changed_fields, masking
-from watchbook.systems.pages.store.texts import text_of
+from watchbook.systems.pages.store.pages import changed_fields, masking, text_of
 
 router = Router()
 
@@ -144,13 +144,24 @@ def check_site(request: HttpRequest, site_id: int) -> Status[dict[str, Any]]:
 
 @router.get("/sites/{int:site_id}/pages", response=WebPageList)
 def list_pages(request: HttpRequest, site_id: int, page: Query[WebPagesQuery]) -> dict[str, Any]:
-    """List the pages of a website, most recently changed first.
+    """List the pages of a website, most recently changed first; due pages by when they are due.
 
     `state` is a result, a fate, noindex, never or due; `period` is today, 7 or 30; `q` are words of title or address.
+    With `q`, `period`, or both `section` and `state` a response searches 10,000 pages: it may have few items or none,
+    and `next` still leads on.
     """
-    filters = Filters(page.section[:100], page.state, page.period, page.q[:200]).check()
-    rows = filters.apply(Page.objects.filter(site=_site(request, site_id)), clock.now())
-    return keyset(rows, page, by="-changed_at", make=WebPageOut.of)
+    filters, now = Filters(page.section[:100], page.state, page.period, page.q[:200]).check(), clock.now()
+    site = _site(request, site_id)
+    rows = filters.apply(Page.objects.filter(site=site), now)
+    if filters.is_indexed:
+        by = "next_at" if filters.is_due else "-changed_at"
+        return keyset(rows, page, by=by, make=WebPageOut.of, has_ties=True, is_never_null=filters.is_due)
+    if page.cursor and read_cursor(rows, "changed_at", page.cursor) is None:
+        raise InvalidCursor
+    found, _is_part = keyset_among(
+        rows, filters.among(site, now), {"older": page.cursor}, by="changed_at", size=page.limit, most=SCANNED
+    )
+    return {"items": [WebPageOut.of(one) for one in found], "next": found.older or None}
 
 
 @router.get("/changes", response=WebPageEventList)

@@ -19,7 +19,7 @@ from watchbook.kit.badges import Card, Fact
 from watchbook.kit.charts.svg import Value
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.pages.health import health
-from watchbook.systems.pages.models import Page, PageEvent, Site, SiteDay
+from watchbook.systems.pages.models import PageEvent, SectionCount, Site, SiteDay
 
 DAYS = 14
 
@@ -52,9 +52,14 @@ def card(request: HttpRequest) -> Card:
         facts=[
             Fact(_("Last run"), when(facts["last"], "short")),
             Fact(_("Next run"), when(facts["next"], "short")),
-            Fact(_("Pages"), formatting.number_text(Page.objects.filter(site__in=Site.objects.of(user)).count())),
+            Fact(_("Pages"), formatting.number_text(_pages(user))),
         ],
     )
+
+
+def _pages(user: User) -> int:
+    whole = SectionCount.objects.filter(site__in=Site.objects.of(user), section="")
+    return sum(row.total for row in whole)
 
 
 def _trend(user: User) -> list[Value]:

@@ -65,6 +65,24 @@ def run_due(now: datetime | None, as_json: bool) -> None:
     answer(tally, [f"{count} {name}" for name, count in tally.items()], as_json=as_json)
 
 
+@group.command("recount")
+@click.option("--check", is_flag=True, help="Only compare; correct nothing.")
+@with_json
+def recount(check: bool, as_json: bool) -> None:
+    """Compare the counters of pages with the pages, and correct them."""
+    from watchbook.systems.pages.models import Site  # after Django is set up
+    from watchbook.systems.pages.store import counts
+
+    with failing_as(as_json):
+        sites = Site.objects.live().defer("boilerplate", "robots").order_by("pk")
+        wrong = {site.pk: found for site in sites if (found := counts.recount(site, repair=not check))}
+        if wrong and check:
+            raise Failure(f"The counters of {len(wrong)} websites differ from their pages.", "counters_differ")
+        lines = [f"Website {pk}: {len(names)} counters corrected." for pk, names in wrong.items()]
+        answer({"corrected": {str(pk): len(names) for pk, names in wrong.items()}},
+               lines or ["All counters are right."], as_json=as_json)  # fmt: skip
+
+
 @group.command("read")
 @click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @with_json

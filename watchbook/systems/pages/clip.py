@@ -18,8 +18,7 @@ from watchbook.systems.pages.fetch import fetch_article
 from watchbook.systems.pages.models import Page, WebClip, url_digest
 from watchbook.systems.pages.store.clips import KIND as CLIP_KIND
 from watchbook.systems.pages.store.clips import object_of, store_clip
-from watchbook.systems.pages.store.pages import KIND, SOURCE
-from watchbook.systems.pages.store.texts import newest, unpack
+from watchbook.systems.pages.store.pages import KIND, SOURCE, newest, unpack
 
 READINGS, READING_SECONDS = 60, 600
 # While a user waits: pictures of one page, and the time for all of them. Other pictures stay links to the site.

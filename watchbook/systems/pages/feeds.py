@@ -18,9 +18,8 @@ from watchbook.kit import diff
 from watchbook.systems.pages.filters import FIELD_TITLES
 from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site
 from watchbook.systems.pages.parse.noise import Mask
-from watchbook.systems.pages.store.notifications import line_of
-from watchbook.systems.pages.store.pages import SOURCE, masking
-from watchbook.systems.pages.store.texts import texts_of
+from watchbook.systems.pages.store.pages import SOURCE, masking, texts_of
+from watchbook.systems.pages.store.rules import line_of
 
 ENTRIES = 30
 TEXT = 2000

@@ -217,7 +217,12 @@ def fetch_robots(address: str) -> str:
     )
     if answer.status >= 500 or answer.status == 429:
         raise error_for(answer)
-    return answer.text if answer.status == 200 and "html" not in answer.content_type else ""
+    if answer.status != 200 or "html" in answer.content_type:
+        return ""
+    if b"\0" in answer.body:
+        # Bytes that no text has: an intermediary that garbles everything, and not what the site allows.
+        raise BadAnswer("robots.txt is no text", answer=answer)
+    return answer.text
 
 
 def robots_of(text: str) -> Robots:

@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.text import clean_text
 from watchbook.core.api.errors import must_be_known
 from watchbook.kit.lists import Choice, Column, Days, List, Search, by_time
+from watchbook.kit.lists.shown import SCANNED, Total
+from watchbook.kit.paging import Page as KeysetPage
+from watchbook.kit.paging import keyset, keyset_among
 from watchbook.systems.pages.models import (
+    HAS_LEFT,
+    IS_LISTED,
     Fate,
     Page,
     PageEvent,
     PageQuerySet,
     PageVersion,
     Result,
+    SectionCount,
     Site,
     SiteQuerySet,
 )
+from watchbook.systems.pages.store import counts
 
 PERIODS = {"today": timedelta(days=1), "7": timedelta(days=7), "30": timedelta(days=30)}
 STATES: dict[str, Q] = {
-    **{result: Q(is_listed=True, result=result) for result in Result.values},
-    **{fate: Q(is_listed=False, fate=fate) for fate in Fate.values},
-    "noindex": Q(is_listed=True, is_noindex=True),
-    "excluded": Q(is_listed=True, is_excluded=True),
-    "never": Q(is_listed=True, last_read_at=None),
+    **{result: IS_LISTED & Q(result=result) for result in Result.values},
+    **{fate: HAS_LEFT & Q(fate=fate) for fate in Fate.values},
+    "noindex": IS_LISTED & Q(is_noindex__in=[True]),
+    "excluded": IS_LISTED & Q(is_excluded__in=[True]),
+    "never": IS_LISTED & Q(last_read_at=None),
 }
 SECTIONS = 40
+# Ordered by when they are due, unlike the other states
+DUE = "due"
 
 
 @dataclass(frozen=True)
@@ -50,21 +59,21 @@ class Filters:
         state, period = str(asked.get("state", "")), str(asked.get("period", ""))
         return cls(
             clean_text(str(asked.get("section", "")))[:100],
-            state if state in STATES or state == "due" else "",
+            state if state in STATES or state == DUE else "",
             period if period in PERIODS else "",
             clean_text(str(asked.get("q", "")))[:200].strip(),
         )
 
     def check(self) -> Filters:
         """Refuse unknown words by name, for programs."""
-        must_be_known("state", self.state, [*STATES, "due"])
+        must_be_known("state", self.state, [*STATES, DUE])
         must_be_known("period", self.period, PERIODS)
         return self
 
     def apply(self, rows: PageQuerySet, now: datetime) -> PageQuerySet:
         if self.section:
             rows = rows.filter(section=self.section)
-        if self.state == "due":
+        if self.is_due:
             rows = rows.filter(next_at__lte=now)
         elif self.state:
             rows = rows.filter(STATES[self.state])
@@ -80,34 +89,86 @@ class Filters:
     def is_set(self) -> bool:
         return any(asdict(self).values())
 
+    @property
+    def is_due(self) -> bool:
+        return self.state == DUE
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index has exactly these rows in their order, and a counter their number."""
+        return not (self.q or self.period or (self.section and self.state))
+
+    def among(self, site: Site, now: datetime) -> PageQuerySet:
+        """The shortest list by time of change with an index that all these rows stand in."""
+        wider = replace(self, q="", period="", state="" if self.is_due else self.state)
+        if wider.section and wider.state:
+            in_state = _counted(counts.of_site(site), wider.state)
+            is_smaller = counts.of_site(site, wider.section).total <= in_state
+            wider = replace(wider, state="") if is_smaller else replace(wider, section="")
+        return wider.apply(Page.objects.filter(site=site), now)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page of a list of pages, how many rows it has, and whether only a part of the website was searched for it."""
+
+    page: KeysetPage[Page]
+    total: Total
+    is_part: bool = False
+
+
+def find(site: Site, filters: Filters, asked: Mapping[str, Any], now: datetime, size: int) -> Found:
+    """A page of the list that these filters ask for, newest change first; due pages in the order of their time.
+
+    The cost does not grow with the website: rows come from an index in their order, and numbers from counters. What has
+    neither is looked for among the next 10,000 pages.
+    """
+    rows = filters.apply(Page.objects.filter(site=site), now)
+    if filters.is_due and filters.is_indexed:
+        page = keyset(rows, asked, by="next_at", size=size, is_rising=True, has_ties=True)
+        return Found(page, up_to(rows))
+    if filters.is_indexed:
+        page = keyset(rows, asked, by="changed_at", size=size, has_ties=True)
+        found = counts.of_site(site, filters.section)
+        return Found(page, Total(_counted(found, filters.state) if filters.state else found.total))
+    page, is_part = keyset_among(rows, filters.among(site, now), asked, by="changed_at", size=size, most=SCANNED)
+    if filters.section and filters.state and not (filters.q or filters.period or filters.is_due):
+        return Found(page, Total(_counted(counts.of_site(site, filters.section), filters.state)), is_part)
+    is_whole = not is_part and not asked.get("older")
+    return Found(page, up_to(rows) if is_whole else Total(len(page), is_more=True), is_part)
+
+
+def up_to(rows: QuerySet[Any]) -> Total:
+    """Count rows up to 10,000."""
+    count = rows.order_by()[: SCANNED + 1].count()
+    return Total(min(count, SCANNED), is_more=count > SCANNED)
+
+
+def _counted(found: SectionCount, state: str) -> int:
+    return int(getattr(found, "never_read" if state == "never" else state))
+
 
 def completeness(site: Site, now: datetime) -> dict[str, Any]:
-    """Count what is known, read, due, blocked and never read: together they prove that nothing is left out."""
-    listed = Q(is_listed=True)
-    return Page.objects.filter(site=site).aggregate(
-        known=Count("pk", filter=listed),
-        read=Count("pk", filter=listed & Q(last_read_at__isnull=False)),
-        never_read=Count("pk", filter=listed & Q(last_read_at=None)),
-        due=Count("pk", filter=Q(next_at__lte=now)),
-        blocked=Count("pk", filter=listed & Q(result=Result.BLOCKED)),
-        failed=Count("pk", filter=listed & Q(result=Result.FAILED)),
-        redirect=Count("pk", filter=listed & Q(result=Result.REDIRECT)),
-        missing=Count("pk", filter=listed & Q(result=Result.MISSING)),
-        ok=Count("pk", filter=listed & Q(result=Result.OK)),
-        excluded=Count("pk", filter=listed & Q(is_excluded=True)),
-        noindex=Count("pk", filter=listed & Q(is_noindex=True)),
-        moved=Count("pk", filter=Q(is_listed=False, fate=Fate.MOVED)),
-        gone=Count("pk", filter=Q(is_listed=False, fate=Fate.GONE)),
-        delisted=Count("pk", filter=Q(is_listed=False, fate=Fate.DELISTED)),
-        asking=Count("pk", filter=Q(is_listed=False, fate=Fate.UNKNOWN)),
-        last_read_at=Max("last_read_at"),
-    )
+    """Count what is known, read, due, blocked and never read: together they prove that nothing is left out.
+
+    All come from counters but `due`, which changes with the time and is counted up to 10,000.
+    """
+    found = counts.of_site(site)
+    pages = Page.objects.filter(IS_LISTED, site=site, last_read_at__isnull=False)
+    due = up_to(Page.objects.filter(site=site, next_at__lte=now))
+    return {
+        **{name: getattr(found, name) for name in counts.COUNTED if name != Result.UNREAD},
+        "never_read": found.never_read,
+        "due": due.count,
+        "has_more_due": due.is_more,
+        "last_read_at": pages.order_by("-last_read_at").values_list("last_read_at", flat=True).first(),
+    }
 
 
 def sections(site: Site) -> list[tuple[str, int]]:
     """Return the largest sections by path with their number of pages."""
-    rows = Page.objects.filter(site=site, is_listed=True).values_list("section").annotate(n=Count("pk"))
-    return list(rows.order_by("-n", "section")[:SECTIONS])
+    rows = SectionCount.objects.filter(site=site, known__gt=0).exclude(section=counts.WHOLE)
+    return list(rows.order_by("-known", "section").values_list("section", "known")[:SECTIONS])
 
 
 PAGE_COLUMNS = (

@@ -11,7 +11,6 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
-from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
     CHANGED,
     POSSIBLE,
@@ -23,6 +22,7 @@ from watchbook.core.sources.records import (
     Item,
     Link,
     Offer,
+    Pasted,
     Pick,
     Refusal,
 )

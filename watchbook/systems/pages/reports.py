@@ -8,15 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Sum
 from django.db.models.functions import TruncWeek
 
 from watchbook.base.clock import SHANGHAI
-from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site, SiteDay, SiteQuerySet
+from watchbook.systems.pages.filters import up_to
+from watchbook.systems.pages.models import (
+    Fate,
+    Page,
+    PageEvent,
+    PageVersion,
+    SectionCount,
+    SectionDay,
+    Site,
+    SiteDay,
+    SiteQuerySet,
+)
+from watchbook.systems.pages.store import counts
 
 WEEKS = 12
+DAYS = 30
 SECTIONS = 500
 TIMELINE = 1_000
 # What is counted per week, by the name of its column
@@ -70,44 +82,35 @@ def weeks_until(now: datetime) -> list[date]:
 
 def sections(site: Site, now: datetime) -> tuple[list[SectionRow], int]:
     """Return the largest sections, and how many more there are."""
-    since, weeks = now - timedelta(days=30), weeks_until(now)
-    listed, own = Q(is_listed=True), Page.objects.filter(site=site)
-    is_new = Q(is_baseline=False, first_seen_at__gte=since)
-    rows = own.values("section").annotate(
-        pages=Count("pk", filter=listed),
-        read=Count("pk", filter=listed & Q(last_read_at__isnull=False)),
-        new=Count("pk", filter=listed & is_new),
-        removed=Count("pk", filter=Q(left_at__gte=since)),
-    )
-    found = list(rows.order_by("-pages", "section")[:SECTIONS])
-    total = own.values("section").distinct().count() if len(found) == SECTIONS else len(found)
-    changed = _changed(site, since)
-    trends = _new_per_week(own, weeks)
-    made = [
-        SectionRow(**row, changed=changed.get(row["section"], 0), trend=_filled(trends.get(row["section"], {}), weeks))
+    weeks = weeks_until(now)
+    empty = dict.fromkeys(("known", *Fate.values), 0)
+    rows = SectionCount.objects.filter(site=site).exclude(section=counts.WHOLE).exclude(**empty)
+    rows = rows.order_by("-known", "section")
+    found = list(rows[:SECTIONS])
+    more = up_to(rows.values("pk")).count - SECTIONS if len(found) == SECTIONS else 0
+    names = [row.section for row in found]
+    sums, trends = _sums(site, names, now), _new_per_week(site, names, weeks)
+    return [
+        SectionRow(
+            row.section, row.known, row.read, *sums.get(row.section, (0, 0, 0)),
+            trend=[trends.get((row.section, week), 0) for week in weeks],
+        )
         for row in found
-    ]
-    return made, total - len(found)
+    ], more  # fmt: skip
 
 
-def _changed(site: Site, since: datetime) -> dict[str, int]:
-    events = PageEvent.objects.filter(site=site, kind=PageEvent.CHANGED, at__gte=since)
-    rows = events.values_list("page__section").annotate(n=Count("page", distinct=True)).order_by()
-    return dict(rows)
+def _sums(site: Site, names: Sequence[str], now: datetime) -> dict[str, tuple[int, int, int]]:
+    """New, changed and removed pages of sections in 30 days, as many as the header of the website says."""
+    since = now.astimezone(SHANGHAI).date() - timedelta(days=DAYS)
+    days = SectionDay.objects.filter(site=site, section__in=names, day__gt=since).order_by()
+    rows = days.values_list("section").annotate(Sum("new"), Sum("changed"), Sum("removed"))
+    return {section: (new, changed, removed) for section, new, changed, removed in rows}
 
 
-def _new_per_week(own: Any, weeks: Sequence[date]) -> dict[str, dict[date, int]]:
-    start = datetime.combine(weeks[0], datetime.min.time(), SHANGHAI)
-    new = own.filter(is_baseline=False, first_seen_at__gte=start)
-    rows = new.annotate(week=TruncWeek("first_seen_at", tzinfo=SHANGHAI)).values_list("section", "week")
-    found: dict[str, dict[date, int]] = {}
-    for section, week, count in rows.annotate(n=Count("pk")).order_by():
-        found.setdefault(section, {})[week.date()] = count
-    return found
-
-
-def _filled(counts: dict[date, int], weeks: Sequence[date]) -> list[int]:
-    return [counts.get(week, 0) for week in weeks]
+def _new_per_week(site: Site, names: Sequence[str], weeks: Sequence[date]) -> dict[tuple[str, date], int]:
+    days = SectionDay.objects.filter(site=site, section__in=names, day__gte=weeks[0], new__gt=0).order_by()
+    rows = days.annotate(week=TruncWeek("day")).values_list("section", "week").annotate(n=Sum("new"))
+    return {(section, week): count for section, week, count in rows}
 
 
 def weekly(sites: SiteQuerySet, counted: str, now: datetime) -> tuple[list[date], list[WeekRow]]:

@@ -8,8 +8,7 @@ from uuid import UUID
 from ninja import Field, Schema
 from pydantic import ConfigDict
 
-from watchbook.core.api.lists import DaysQuery
-from watchbook.core.api.paging import PageQuery
+from watchbook.core.api.lists import DaysQuery, PageQuery
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
 from watchbook.systems.pages.models import Page, PageVersion, Site, SiteRule
 
@@ -74,7 +73,8 @@ class PageCounts(Answer):
     known: int = said("Pages that the list names now, or that were added one by one.")
     read: int
     never_read: int
-    due: int
+    due: int = said("Pages to be read now, counted up to 10,000.")
+    has_more_due: bool
     blocked: int
     failed: int
     ok: int

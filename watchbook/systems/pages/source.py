@@ -17,7 +17,7 @@ from watchbook.core.registry import (
     Source,
     Tool,
 )
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 from watchbook.kit.badges import bad, info, off, ok, warn
 
 PACKAGE = "watchbook.systems.pages"
@@ -66,7 +66,9 @@ SOURCE = Source(
     menu_of="sitemaps",
     url_list_tab=f"{PACKAGE}.views:list_tab",
     tools=TOOLS,
-    owned=(Owned("web_sites", _("Websites"), f"{PACKAGE}.ownership:titles", delete=f"{PACKAGE}.ownership:delete"),),
+    owned=(
+        Owned("web_sites", _("Websites"), f"{PACKAGE}.actions:site_titles", delete=f"{PACKAGE}.actions:delete_sites"),
+    ),
     jobs=(
         Job(
             name="pages.due",
@@ -113,6 +115,7 @@ SOURCE = Source(
     card=f"{PACKAGE}.card:card",
     health=f"{PACKAGE}.health:health",
     health_items=f"{PACKAGE}.health:items",
+    examination=f"{PACKAGE}.store.counts:examine",
     recogniser=Recogniser(
         read=f"{PACKAGE}.recognise:read",
         offer=f"{PACKAGE}.recognise:offer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.pages.views import edit, feeds, history, reports, rules, sites
+from watchbook.systems.pages.views import edit, history, reports, sites
 
 app_name = "pages"
 
@@ -19,12 +19,12 @@ urlpatterns = [
     path("sites/<int:site_id>/changes/", reports.changes, name="changes"),
     path("sites/<int:site_id>/sections/", reports.sections, name="sections"),
     path("sites/<int:site_id>/noise/", sites.noise, name="noise"),
-    path("sites/<int:site_id>/rules/", rules.rules, name="rules"),
-    path("sites/<int:site_id>/rules/<int:rule_id>/delete/", rules.delete, name="delete_rule"),
-    path("sites/<int:site_id>/feed/", feeds.site_feed, name="site_feed"),
-    path("<int:page_id>/feed/", feeds.page_feed, name="page_feed"),
-    path("feeds/<int:pk>/revoke/", feeds.revoke_feed, name="revoke_feed"),
-    path("feeds/<str:token>/<str:kind>/<int:number>.atom", feeds.feed, name="feed"),
+    path("sites/<int:site_id>/rules/", edit.rules, name="rules"),
+    path("sites/<int:site_id>/rules/<int:rule_id>/delete/", edit.delete_rule, name="delete_rule"),
+    path("sites/<int:site_id>/feed/", reports.site_feed, name="site_feed"),
+    path("<int:page_id>/feed/", reports.page_feed, name="page_feed"),
+    path("feeds/<int:pk>/revoke/", reports.revoke_feed, name="revoke_feed"),
+    path("feeds/<str:token>/<str:kind>/<int:number>.atom", reports.feed, name="feed"),
     path("sites/<int:site_id>/edit/", edit.edit, name="edit"),
     path("sites/<int:site_id>/delete/", edit.delete, name="delete"),
     *(

@@ -23,20 +23,19 @@ from watchbook.base.store.folder import scratch
 from watchbook.base.text import clean_text
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export_table
-from watchbook.core.api.document import refuses
+from watchbook.core.accounts.audit import export_table
 from watchbook.core.api.errors import Conflict, Invalid
-from watchbook.core.api.lists import DaysQuery, ListQuery, is_mirror, listed
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import DaysQuery, ListQuery, PageQuery, is_mirror, keyset, listed
+from watchbook.core.api.shell import refuses
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit.lists.exports import FORMATS, Column, Table
 from watchbook.systems.sitemaps import actions
 from watchbook.systems.sitemaps.filters import (
-    EVERY_CHANGE,
     LONGEST_URL,
     Filters,
     compare_snapshots,
     compared_items,
+    every_change,
     monitors_of,
 )
 from watchbook.systems.sitemaps.jobs.read import SiteFound
@@ -133,6 +132,7 @@ class MonitorsEdit(Schema):
 
 
 class ChangesQuery(DaysQuery):
+    q: str = Field("", description="Words of a URL of the change.")
     type: Literal["", "initial", "no_change", "changed"] = ""
     kind: Literal["", "added", "removed", "modified"] = ""
     incomplete: bool = False
@@ -248,8 +248,9 @@ def edit_many(request: HttpRequest, body: MonitorsEdit) -> dict[str, Any]:
 @router.get("/monitors/{uuid:monitor_id}/changes", response=ChangePage)
 def changes(request: HttpRequest, monitor_id: UUID, page: Query[ChangesQuery]) -> Any:
     """List check results, newest first. `type` filters: initial, no_change or changed."""
-    rows = ChangeRecord.objects.filter(monitor_task=own(request, monitor_id)).defer("changes")
-    return listed(request, EVERY_CHANGE, rows, page, make=ChangeHead.of)
+    monitor = own(request, monitor_id)
+    rows = ChangeRecord.objects.filter(monitor_task=monitor).defer("changes")
+    return listed(request, every_change(monitor), rows, page, make=ChangeHead.of)
 
 
 @router.get("/monitors/{uuid:monitor_id}/snapshots", response=SnapshotPage)

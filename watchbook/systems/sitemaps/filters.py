@@ -29,6 +29,8 @@ SHOWN = 200
 SCANNED = 200_000
 QUERY_LENGTH, QUERY_WORDS = 200, 10
 LONGEST_URL = 8192
+# Changes that one search finds; the others are older.
+MOST_FOUND = 1000
 
 
 @dataclass(frozen=True)
@@ -296,13 +298,33 @@ def _has(kind: str) -> Q:
     return Q(**{f"{kind}_count__gt": 0})
 
 
-def changes_list(*types: str) -> List:
+def _with_words(monitor: MonitorTask, text: str) -> Q:
+    """The changes of a monitor with a URL that contains every word; the newest 200,000 URLs are searched.
+
+    Most databases cannot search inside stored lists, and long lists are files: each record is read here.
+    """
+    wanted, left = Filters.of({"q": text}), SCANNED
+    found = []
+    records = ChangeRecord.objects.filter(monitor_task=monitor, change_type=ChangeType.CHANGED)
+    for record in records.only("changes", "extras").order_by("-created_at").iterator(chunk_size=50):
+        for _kind, entry in change_entries(record):
+            left -= 1
+            if wanted.matches(str(entry["url"])):
+                found.append(record.pk)
+                break
+        if left <= 0 or len(found) == MOST_FOUND:
+            break
+    return Q(pk__in=found)
+
+
+def changes_list(monitor: MonitorTask, *types: str) -> List:
     """The list of the changes of a monitor, with these types to choose from."""
     kinds = ((ADDED, _("Added")), (REMOVED, _("Removed")), (MODIFIED, _("Modified")))
     offered = [(name, CHANGE_TYPES[ChangeType(name)]) for name in types]
     return List(
         "changes",
         filters=(
+            Search("q", _("Words in the URL"), where=lambda text: _with_words(monitor, text)),
             Choice("type", _("Type"), "change_type", choices=offered),
             Choice("kind", _("URLs"), choices=kinds, where=_has),
             Flag("incomplete", _("Incomplete checks"), where=lambda _value: Q(health=Health.DEGRADED)),
@@ -322,5 +344,9 @@ def changes_list(*types: str) -> List:
     )  # fmt: skip
 
 
-CHANGES = changes_list(ChangeType.CHANGED, ChangeType.INITIAL)
-EVERY_CHANGE = changes_list(*ChangeType.values)
+def changes_and_baselines(monitor: MonitorTask) -> List:
+    return changes_list(monitor, ChangeType.CHANGED, ChangeType.INITIAL)
+
+
+def every_change(monitor: MonitorTask) -> List:
+    return changes_list(monitor, *ChangeType.values)

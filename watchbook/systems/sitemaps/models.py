@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.core.schedule import Schedule
+from watchbook.core.watching import Schedule
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 1440
 ERRORS_UNTIL_ERROR = 3

@@ -18,7 +18,6 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.base.web.address import check_url
 from watchbook.base.web.rate_limit import DEFAULT_SPACING
 from watchbook.core.accounts.models import User
-from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
     CHANGED,
     LIKELY,
@@ -32,6 +31,7 @@ from watchbook.core.sources.records import (
     Item,
     Link,
     Offer,
+    Pasted,
     Pick,
     Refusal,
 )
@@ -43,8 +43,8 @@ from watchbook.systems.sitemaps.jobs.read import Preview, SiteFound, preview_add
 from watchbook.systems.sitemaps.models import MonitorTask, url_digest
 from watchbook.systems.sitemaps.parse.lastmod import DAY, read_lastmod
 from watchbook.systems.sitemaps.parse.records import UrlRecord
-from watchbook.systems.sitemaps.records import error_message, error_text
-from watchbook.systems.sitemaps.views import kind_text, lastmod_text
+from watchbook.systems.sitemaps.records import error_message, error_text, lastmod_text
+from watchbook.systems.sitemaps.views import kind_text
 
 WEBSITE, SITEMAP, FEED = "website", "sitemap", "feed"
 FREQUENCIES, FREQUENCY = (15, 60, 360, 720, 1440), 60

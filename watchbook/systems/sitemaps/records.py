@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from django.utils.translation import ngettext
 from watchbook.base import sandbox
 from watchbook.base.web.errors import WebError
 from watchbook.base.web.response import Validators
+from watchbook.kit import formatting
 from watchbook.systems.sitemaps.compare import Difference, Union
 from watchbook.systems.sitemaps.parse.imports import InvalidFile
+from watchbook.systems.sitemaps.parse.lastmod import DAY, MONTH, Lastmod, read_lastmod
 from watchbook.systems.sitemaps.parse.lists import PartList
 from watchbook.systems.sitemaps.parse.records import Note, Unreadable, sentence_for
 
@@ -27,6 +30,7 @@ CARRIED, LEFT_INDEX = "carried", "left_index"
 READ_WHOLE = (OK, SAME)
 
 NO_VALIDATORS = Validators()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Limits of our own that make a check incomplete.
 LIMIT_MESSAGES = {
@@ -252,3 +256,20 @@ def file_error(error: InvalidFile) -> str:
         "repeated": _("Several columns mean the same: %(names)s. Remove all but one."),
     }[error.code]
     return words % {"names": ", ".join(error.columns)} if error.columns else words
+
+
+def lastmod_text(raw: str | None, style: str = "short") -> str:
+    """Format a modification date. Invalid dates are shown as the site wrote them. `style` is that of a moment."""
+    if not raw:
+        return _("no lastmod")
+    found = read_lastmod(raw)
+    if found is None or found.precision < MONTH:
+        return raw
+    # A date without a time is the writer's own day; moving it into another zone would show another date.
+    if found.precision <= DAY:
+        return formatting.day_text(_day(found)) if found.precision == DAY else raw
+    return formatting.moment_text(_EPOCH + timedelta(microseconds=found.nanoseconds // 1000), style)
+
+
+def _day(found: Lastmod) -> date:
+    return (_EPOCH + timedelta(microseconds=found.nanoseconds // 1000)).date()

@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 from cronsim import CronSimError
 
 from watchbook.base.clock import SHANGHAI
-from watchbook.core.schedule import Schedule
+from watchbook.core.watching import Schedule
 
 SHORTEST = timedelta(minutes=15)
 # Slots that are looked at to find the shortest gap: a day of the most frequent schedule.

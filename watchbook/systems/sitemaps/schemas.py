@@ -256,5 +256,5 @@ def monitor_out(monitor: MonitorTask) -> dict[str, Any]:
         reason=state.reason,
         remedy=state.remedy,
         url_count=snapshot.url_count if snapshot else None,
-        channel_ids=[channel.pk for channel in monitor.channels.all()],
+        channel_ids=sorted(channel.pk for channel in monitor.channels.all()),
     )

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.core.registry import Colour, Example, Inbox, Job, Owned, Recogniser, SearchKind, Source, Tool, UrlLists
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 from watchbook.kit.badges import bad, off, ok, warn
 
 PACKAGE = "watchbook.systems.sitemaps"
@@ -70,7 +70,14 @@ SOURCE = Source(
     examples="sitemaps/_examples.html",
     home_url="sitemaps:monitors",
     tools=TOOLS,
-    owned=(Owned("monitors", _("Monitors"), f"{PACKAGE}.ownership:titles", transfer=f"{PACKAGE}.ownership:transfer"),),
+    owned=(
+        Owned(
+            "monitors",
+            _("Monitors"),
+            f"{PACKAGE}.actions:monitor_titles",
+            transfer=f"{PACKAGE}.actions:transfer_monitors",
+        ),
+    ),
     jobs=(
         Job(
             name="sitemaps.due",

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.db.models import Min
+from django.utils.translation import gettext_noop
 
 from watchbook.core.erase import erase
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun
-from watchbook.systems.pages import options
+from watchbook.systems.pages import options, schedule
 from watchbook.systems.pages.models import (
     WHOLE_EVERY,
     Page,
@@ -22,6 +23,7 @@ from watchbook.systems.pages.models import (
     Site,
     WebClip,
 )
+from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.store.clips import delete_clips
 from watchbook.systems.pages.store.evidence import FATE, delete_evidence, delete_of_pages
 from watchbook.systems.pages.store.lists import batched, lists_of, url_rules
@@ -58,7 +60,28 @@ def enqueue_due(ctx: JobContext) -> Outcome:
         else:
             plan_next(site, ctx)
     made = queue.enqueue_many(runs) if runs else []
-    return Outcome("done", {"enqueued": len(made)}) if made else NOTHING_TO_DO
+    closed = _close_broken_off(ctx, {run.key for run in runs} - {run.key for run in made})
+    return Outcome("done", {"enqueued": len(made), "broken_off": closed}) if made or closed else NOTHING_TO_DO
+
+
+BROKEN_OFF = gettext_noop("The last reading broke off.")
+
+
+def _close_broken_off(ctx: JobContext, keys: set[str]) -> int:
+    """Plan websites whose run ended without doing so: a crash must not stop a website for ever, nor in silence."""
+    ended = JobRun.objects.filter(key__in=keys).exclude(pk__in=JobRun.objects.live().values("pk"))
+    closed = 0
+    for run in ended:
+        site = Site.objects.live().filter(pk=run.args["site_id"]).first()
+        if site is None or run_for(site).key != run.key:
+            continue  # planned meanwhile
+        failures = site.failures + 1
+        with ctx.writing():
+            closed += Site.objects.filter(pk=site.pk, next_at=site.next_at).update(
+                failures=failures, last_error=BROKEN_OFF, last_failure_at=ctx.now,
+                next_at=ctx.now + schedule.retry_after(failures),
+            )  # fmt: skip
+    return closed
 
 
 def is_waiting(site: Site, now: datetime) -> bool:
@@ -73,7 +96,7 @@ def is_waiting(site: Site, now: datetime) -> bool:
 
 def plan_next(site: Site, ctx: JobContext) -> None:
     """Set when to look at a website again: at its next due page, or at its list."""
-    next_page = Page.objects.filter(site=site).aggregate(at=Min("next_at"))["at"]
+    next_page = Page.objects.filter(site=site, next_at__isnull=False).aggregate(at=Min("next_at"))["at"]
     moments = [moment for moment in (next_page, ctx.now + LIST_EVERY if site.list_name else None) if moment]
     site.next_at = max(min(moments, default=ctx.now + timedelta(days=1)), ctx.now + timedelta(seconds=30))
     with ctx.writing():
@@ -144,4 +167,5 @@ def _delete_pages(ctx: JobContext, site: Site) -> None:
             delete_shots(PageShot.objects.filter(page__in=batch))
             PageEvent.objects.filter(page__in=batch).delete()
             PageVersion.objects.filter(page__in=batch).delete()
-            Page.objects.filter(pk__in=batch).delete()
+            with counts.changing(Page.objects.filter(pk__in=batch)):
+                Page.objects.filter(pk__in=batch).delete()

@@ -17,10 +17,9 @@ from watchbook.systems.pages.models import Fate, Page, PageVersion, Site
 from watchbook.systems.pages.parse import PageRecord, Selectors
 from watchbook.systems.pages.parse.noise import Mask, learn, similarity
 from watchbook.systems.pages.store.evidence import FATE, keep, store_evidence
-from watchbook.systems.pages.store.pages import masking, store_fate, store_same, store_version
+from watchbook.systems.pages.store.pages import masking, newest, store_fate, store_same, store_version, text_of
 from watchbook.systems.pages.store.rules import apply_rules, selectors_of
 from watchbook.systems.pages.store.shots import want_shot
-from watchbook.systems.pages.store.texts import newest, text_of
 
 SAME_TEXT = 0.9
 # Pages that were added within this time of a URL's leaving may be where it went.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, time, timedelta
 
-from django.db.models import Count as Number
-from django.db.models import Q, Sum
 from django.utils.translation import gettext_noop
 
 from watchbook.base import sandbox
@@ -18,14 +16,13 @@ from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outco
 from watchbook.systems.pages import fetch, schedule
 from watchbook.systems.pages.jobs import host_of, is_waiting, plan_next
 from watchbook.systems.pages.jobs.look import UNCLEAR, Look, ask_left, look_at
-from watchbook.systems.pages.models import Fate, Page, Site
+from watchbook.systems.pages.models import IS_LISTED, Fate, Page, Result, Site
 from watchbook.systems.pages.parse.noise import shared_lines
 from watchbook.systems.pages.parse.robots import Robots
+from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.store.lists import add_to_day, apply_url_rules, lists_of, requests_left, sync
-from watchbook.systems.pages.store.notifications import notify_events
-from watchbook.systems.pages.store.pages import SOURCE, store_failure
-from watchbook.systems.pages.store.rules import apply_counts, store_robots
-from watchbook.systems.pages.store.texts import newest
+from watchbook.systems.pages.store.pages import SOURCE, newest, store_failure
+from watchbook.systems.pages.store.rules import apply_counts, notify_events, store_robots
 
 PAGES_PER_RUN = 50
 # A look needs a second one when the page changed.
@@ -77,12 +74,8 @@ def _sync(ctx: JobContext, site: Site, tally: Counter[str]) -> None:
 
 
 def _total_weight(site: Site) -> float:
-    unread = schedule.weight(0, 0)
-    facts = Page.objects.filter(site=site, is_listed=True).aggregate(
-        total=Sum("weight"), unread=Number("pk", filter=Q(last_read_at=None))
-    )
-    total: float = (facts["total"] or 0.0) + unread * facts["unread"]
-    return total
+    found = counts.of_site(site)
+    return found.weight / counts.MICRO + schedule.weight(0, 0) * found.never_read
 
 
 def _read_due(ctx: JobContext, site: Site, tally: Counter[str], left: int, count: Count) -> None:
@@ -205,8 +198,9 @@ def _learn_boilerplate(site: Site) -> None:
     """Lines that most of the recently read pages share."""
     if not site.masks_noise:
         return
-    recent = Page.objects.filter(site=site, result="ok").exclude(last_read_at=None).order_by("-last_read_at")[:SAMPLE]
-    site.boilerplate = shared_lines([newest(page)[1] for page in recent])
+    recent = Page.objects.filter(IS_LISTED, site=site, last_read_at__isnull=False).order_by("-last_read_at")
+    read = [page for page in recent[: 2 * SAMPLE] if page.result == Result.OK][:SAMPLE]
+    site.boilerplate = shared_lines([newest(page)[1] for page in read])
 
 
 def _finish(ctx: JobContext, site: Site, tally: Counter[str], stop: _Stop | None) -> Outcome:
@@ -226,13 +220,13 @@ def _finish(ctx: JobContext, site: Site, tally: Counter[str], stop: _Stop | None
         notify_events(site)
     plan_next(site, ctx)
     _wait(ctx, site, is_failure=bool(is_failure))
-    counts = {name: count for name, count in tally.items() if count}
+    done = {name: count for name, count in tally.items() if count}
     if is_failure:
-        ctx.progress.update(counts)
+        ctx.progress.update(done)
         raise GiveUp(reason, stop.code if stop else "not_read")
-    if not counts:
+    if not done:
         return NOTHING_TO_DO
-    return Outcome("partly" if tally["failed"] else "done", counts)
+    return Outcome("partly" if tally["failed"] else "done", done)
 
 
 def _wait(ctx: JobContext, site: Site, *, is_failure: bool) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
 
-from watchbook.systems.pages.parse.patterns import glob
+from watchbook.systems.pages.parse.rules import glob
 
 AGENT = "watchbook"
 MOST_RULES = 2_000

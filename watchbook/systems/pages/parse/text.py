@@ -20,6 +20,8 @@ FIELD_LENGTH = 2_000
 ALTERNATES = 100
 SHORT_TEXT = 1_500
 MOST_NODES = 5_000
+# So many characters beyond ASCII must be right for each one that is broken.
+SOUND_CHARACTERS = 4
 NO_SELECTORS = Selectors()
 BLOCKS = (
     "p", "div", "li", "tr", "br", "section", "article", "table", "ul", "ol", "dl", "dt", "dd", "blockquote", "pre",
@@ -80,17 +82,31 @@ def decode(body: bytes, charset: str = "") -> str:
         if body.startswith(mark):
             return clean_text(body[len(mark) :].decode(name, "replace"))
     named = _META_CHARSET.search(body[:4096])
-    tried = [charset, named.group(1).decode("ascii") if named else "", "utf-8", "gb18030", "cp1252"]
-    for name in tried:
-        try:
-            return clean_text(body.decode(_codec(name), "strict")) if name else _next()
-        except (UnicodeDecodeError, LookupError):
-            continue
+    declared = [charset, named.group(1).decode("ascii") if named else "", "utf-8"]
+    for read, names in ((_strict, declared), (_with_gaps, declared), (_strict, ["gb18030", "cp1252"])):
+        for name in filter(None, names):
+            found = read(body, name)
+            if found is not None:
+                return clean_text(found)
     return clean_text(body.decode("utf-8", "replace"))
 
 
-def _next() -> str:
-    raise LookupError
+def _strict(body: bytes, name: str) -> str | None:
+    try:
+        return body.decode(_codec(name), "strict")
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _with_gaps(body: bytes, name: str) -> str | None:
+    """A text of which a few bytes are broken: another encoding would turn all of it into other characters."""
+    try:
+        text = body.decode(_codec(name), "replace")
+    except LookupError:
+        return None
+    gaps = text.count("\ufffd")
+    foreign = len(text) - len(text.encode("ascii", "ignore"))
+    return text if gaps * SOUND_CHARACTERS <= foreign - gaps else None
 
 
 def _codec(name: str) -> str:

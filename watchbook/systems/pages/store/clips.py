@@ -13,8 +13,7 @@ from watchbook.core.accounts.models import User
 from watchbook.core.media import store as media
 from watchbook.systems.pages.models import WebClip, url_digest
 from watchbook.systems.pages.parse import Article
-from watchbook.systems.pages.store.pages import SOURCE
-from watchbook.systems.pages.store.texts import pack
+from watchbook.systems.pages.store.pages import SOURCE, pack
 
 KIND = "web_clip"
 MOST_PICTURES = 100

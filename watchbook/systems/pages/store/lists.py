@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -33,7 +33,8 @@ from watchbook.systems.pages.models import (
     section_of,
     url_digest,
 )
-from watchbook.systems.pages.parse.patterns import matches
+from watchbook.systems.pages.parse.rules import matches
+from watchbook.systems.pages.store import counts as counting
 
 BATCH = 400
 LONGEST_URL = 2048
@@ -136,13 +137,10 @@ def _sync_batch(
         if digest not in known
     ]
     Page.objects.bulk_create(fresh)
-    for digest, page in known.items():
-        if page.pk in seen:  # an earlier list names it, too
-            continue
-        lastmod = cut(clean_text(wanted[digest].lastmod), 60)
-        if page.lastmod != lastmod or not page.is_listed:
-            counts["modified"] += page.is_listed
-            _update(site, page, lastmod, now)
+    counting.added(fresh)
+    returning = [page.pk for page in known.values() if not page.is_listed and page.pk not in seen]
+    with counting.changing(Page.objects.filter(pk__in=returning)):
+        _update_known(site, known, wanted, seen, counts, now)
     seen.update(page.pk for page in known.values())
     seen.update(
         Page.objects.filter(site=site, url_digest__in=[page.url_digest for page in fresh]).values_list("pk", flat=True)
@@ -150,6 +148,24 @@ def _sync_batch(
     counts["added"] += 0 if is_baseline else len(fresh)
     if fresh and not is_baseline:
         add_to_day(site, now, new=len(fresh))
+        counting.add_to_sections(site, now, [page.section for page in fresh], "new")
+
+
+def _update_known(
+    site: Site,
+    known: Mapping[str, Page],
+    wanted: Mapping[str, ListedUrl],
+    seen: set[int],
+    counts: dict[str, int],
+    now: datetime,
+) -> None:
+    for digest, page in known.items():
+        if page.pk in seen:  # an earlier list names it, too
+            continue
+        lastmod = cut(clean_text(wanted[digest].lastmod), 60)
+        if page.lastmod != lastmod or not page.is_listed:
+            counts["modified"] += page.is_listed
+            _update(site, page, lastmod, now)
 
 
 def _new_page(site: Site, each: ListedUrl, digest: str, *, now: datetime, is_baseline: bool, is_excluded: bool) -> Page:
@@ -184,8 +200,9 @@ def _mark_left(ctx: JobContext, site: Site, seen: set[int]) -> int:
     for batch in batched(gone, BATCH):
         with ctx.writing():
             left = Page.objects.filter(pk__in=batch)
-            left.update(is_listed=False, left_at=ctx.now, moved_to="", failures=0)
-            left.filter(is_excluded=False).update(fate=Fate.UNKNOWN, next_at=ctx.now, priority=LEFT)
+            with counting.changing(left):
+                left.update(is_listed=False, left_at=ctx.now, moved_to="", failures=0)
+                left.filter(is_excluded=False).update(fate=Fate.UNKNOWN, next_at=ctx.now, priority=LEFT)
             crash_point("pages.sync.left")
     return len(gone)
 
@@ -228,7 +245,7 @@ def apply_url_rules(ctx: JobContext, site: Site) -> None:
         out = [pk for pk, is_out, was in judged if is_out and not was]
         back = [pk for pk, is_out, was in judged if was and not is_out]
         if out or back:
-            with ctx.writing():
+            with ctx.writing(), counting.changing(Page.objects.filter(pk__in=[*out, *back])):
                 Page.objects.filter(pk__in=out).update(is_excluded=True, next_at=None)
                 Page.objects.filter(pk__in=back).update(is_excluded=False)
     with ctx.writing():

@@ -1,21 +1,32 @@
-"""Rules of a website: what of a page is compared, and which rules a version or a day made true."""
+"""Rules of a website: what of a page is compared, and which rules a version or a day made true.
+
+One notification for everything that a run found on a website.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from urllib.parse import urljoin
 
+from django.conf import settings
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.web.response import Validators
+from watchbook.core.notify import outbox
+from watchbook.core.notify.message import Named
 from watchbook.core.stream.entries import Entry, record
-from watchbook.systems.pages.models import Page, PageEvent, PageVersion, RuleKind, Site, SiteRule, url_digest
+from watchbook.systems.pages.models import Fate, Page, PageEvent, PageVersion, RuleKind, Site, SiteRule, url_digest
 from watchbook.systems.pages.parse import PageRecord, Selectors
 from watchbook.systems.pages.parse.noise import Mask
-from watchbook.systems.pages.parse.patterns import matches
-from watchbook.systems.pages.parse.rules import Condition, parse_condition
-from watchbook.systems.pages.store.pages import KIND, SOURCE, page_path, store_version
-from watchbook.systems.pages.store.texts import newest
+from watchbook.systems.pages.parse.rules import Condition, matches, parse_condition
+from watchbook.systems.pages.store import counts
+from watchbook.systems.pages.store.pages import KIND, SOURCE, newest, page_path, store_version
 
 ROBOTS = "robots.txt"
 
@@ -50,7 +61,7 @@ def apply_rules(
 def store_robots(site: Site, text: str, *, now: datetime) -> None:
     """Keep a changed robots.txt as a version of its own page, with the text before as the first one. No request."""
     url = urljoin(site.address, "/robots.txt")
-    page, _made = Page.objects.get_or_create(
+    page, made = Page.objects.get_or_create(
         site=site,
         url_digest=url_digest(url),
         defaults={
@@ -58,6 +69,8 @@ def store_robots(site: Site, text: str, *, now: datetime) -> None:
             "is_baseline": True,
         },
     )  # fmt: skip
+    if made:
+        counts.added([page])
     for said in (text,) if page.version_count else (site.robots, text):
         before = newest(page)
         found = PageRecord({"status": "200", "title": ROBOTS}, said, len(said.encode()))
@@ -107,3 +120,65 @@ def _store(site: Site, page: Page, rule: SiteRule, words: str, *, at: datetime, 
             data={"url": page.url, "version": version or None, "rule": words, "site": site.pk},
         )
     ])  # fmt: skip
+
+
+LISTED = 50
+
+
+def notify_events(site: Site) -> int:
+    """Notify of all events that were not notified yet, in the caller's transaction. Returns how many there were."""
+    pending = PageEvent.objects.filter(site=site, is_notified=False)
+    last = pending.order_by("-pk").values_list("pk", flat=True).first()
+    if last is None:
+        return 0
+    pending = pending.filter(pk__lte=last)
+    wanted = Q(kind=PageEvent.CHANGED) if site.notifies_changed else Q(pk__in=[])
+    wanted |= Q(kind__in=Fate.values) if site.notifies_removed else Q(pk__in=[])
+    wanted |= Q(kind=PageEvent.RULE)
+    total = pending.filter(wanted).count()
+    channels = list(site.channels.select_related("user")) if total else []
+    if channels:
+        events = list(pending.filter(wanted).select_related("page").order_by("pk")[:LISTED])
+        with translation.override(site.user.language or settings.LANGUAGE_CODE):
+            outbox.notify(channels, _notification(site, events, total, last))
+    return pending.update(is_notified=True)
+
+
+def _notification(site: Site, events: Sequence[PageEvent], total: int, last: int) -> outbox.Notification:
+    lines = [line_of(event) for event in events]
+    if total > len(events):
+        lines.append(_("and %(count)s more") % {"count": total - len(events)})
+    words = ngettext("%(name)s: %(n)s page changed", "%(name)s: %(n)s pages changed", total)
+    return outbox.Notification(
+        event_id=f"pages:{site.pk}:{last}",
+        source=SOURCE,
+        kind="changed",
+        subject=words % {"name": site.name, "n": total},
+        lines=lines,
+        payload={"site": {"id": site.pk, "name": site.name}, "count": total, "pages": [_fact(one) for one in events]},
+        link=reverse("pages:site", args=[site.pk]),
+        thread=f"pages:{site.pk}",
+        objects=[Named(KIND, str(event.page_id), number) for number, event in enumerate(events)],
+    )
+
+
+def line_of(event: PageEvent) -> str:
+    """An event in one line."""
+    page: Page = event.page
+    name = page.title or page.path
+    if event.kind == PageEvent.CHANGED:
+        return f"{name}: +{page.words_added} −{page.words_removed} {page.url}"
+    if event.kind == PageEvent.RULE:
+        return _("Rule %(rule)s: %(page)s") % {"rule": event.rule, "page": f"{name} {page.url}"}
+    if event.kind == Fate.MOVED:
+        return _("Moved: %(old)s → %(new)s") % {"old": page.url, "new": page.moved_to}
+    words = {Fate.GONE.value: _("Gone: %(url)s"), Fate.DELISTED.value: _("No longer listed: %(url)s")}
+    return words[event.kind] % {"url": page.url}
+
+
+def _fact(event: PageEvent) -> dict[str, object]:
+    page: Page = event.page
+    return {
+        "kind": KIND, "id": str(page.pk), "event": event.kind, "url": page.url, "title": page.title,
+        "version": event.version or None, "moved_to": page.moved_to or None,
+    }  # fmt: skip

@@ -18,7 +18,7 @@ from watchbook.core.sources import recognise
 from watchbook.systems.pages import actions
 from watchbook.systems.pages.jobs.read import run_due_now
 from watchbook.systems.pages.models import Page, PageVersion, Site
-from watchbook.systems.pages.store.texts import text_of
+from watchbook.systems.pages.store.pages import text_of
 
 START = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 

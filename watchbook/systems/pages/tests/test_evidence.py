@@ -17,7 +17,7 @@ from watchbook.base import clock
 from watchbook.base.store.models import BlobReference
 from watchbook.base.testing.people import client_of
 from watchbook.core.jobs import runner
-from watchbook.systems.pages import actions, options, ownership
+from watchbook.systems.pages import actions, options
 from watchbook.systems.pages.models import PageEvidence, PageVersion
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
@@ -166,7 +166,7 @@ def test_evidence_goes_after_its_time_with_the_page_and_with_the_website(desk, p
     last = desk.watch("/piers/8", title="Pier 8", paragraphs=["Words."])
     desk.read()
     assert (last.site_id, references()) == (single.site_id, 1)
-    ownership.delete(desk.user)
+    actions.delete_sites(desk.user)
     assert references() == 0
 
 

@@ -14,9 +14,15 @@ from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.systems.pages import actions
 from watchbook.systems.pages.filters import completeness
 from watchbook.systems.pages.models import PageEvent, SiteDay, SiteRule
-from watchbook.systems.pages.parse.patterns import InvalidPattern, check_pattern, matches
 from watchbook.systems.pages.parse.robots import parse_robots
-from watchbook.systems.pages.parse.rules import InvalidRule, figure, parse_condition
+from watchbook.systems.pages.parse.rules import (
+    InvalidPattern,
+    InvalidRule,
+    check_pattern,
+    figure,
+    matches,
+    parse_condition,
+)
 from watchbook.systems.pages.tests.conftest import Desk
 from watchbook.systems.pages.tests.test_lists import publish
 

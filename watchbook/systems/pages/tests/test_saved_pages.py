@@ -13,7 +13,7 @@ from watchbook.base import clock
 from watchbook.base.testing.people import client_of
 from watchbook.core.jobs import runner
 from watchbook.core.media.models import FileReference, KeptFile
-from watchbook.systems.pages import options, ownership
+from watchbook.systems.pages import actions, options
 from watchbook.systems.pages.models import WebClip
 from watchbook.systems.pages.parse.article import read_article
 
@@ -161,6 +161,18 @@ def test_form_asks_nothing_and_post_saves(library, site, article):
     assert "Already saved" in library.client.get(form, {"url": article}).content.decode()
 
 
+def test_first_save_makes_a_workspace_only_for_a_page_that_could_be_read(site, article, bob):
+    client = client_of(bob)
+    places = API + "/workspaces"
+    site.faults.on("/piers/*", first=1).fail()
+    refused = client.post("/library/save/", {"url": article, "space": "first", "parent": "top"})
+    assert refused.status_code == 422
+    assert client.get(places).json()["items"] == []
+    saved = client.post("/library/save/", {"url": article, "space": "first", "parent": "top"})
+    assert saved.status_code == 302
+    assert [one["name"] for one in client.get(places).json()["items"]] == ["My library"]
+
+
 def test_reading_belongs_to_its_user(library, article, bob):
     library.save(article)
     (saved,) = WebClip.objects.all()
@@ -178,7 +190,7 @@ def test_readings_and_their_pictures_go_after_their_time_and_with_the_account(li
         assert runner.run_now("pages.forget").progress["clips"] == 1
     assert (WebClip.objects.count(), FileReference.objects.count()) == (0, 0)
     library.save(article)
-    ownership.delete(alice)
+    actions.delete_sites(alice)
     assert (WebClip.objects.count(), FileReference.objects.count()) == (0, 0)
 
 

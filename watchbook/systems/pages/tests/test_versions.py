@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 
 from watchbook.base import clock
+from watchbook.core.jobs import runner
+from watchbook.core.jobs.models import JobRun
 from watchbook.core.search.find import find
 from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.pages import actions
-from watchbook.systems.pages.models import Page, SiteDay
+from watchbook.systems.pages.models import Page, Site, SiteDay
 from watchbook.systems.pages.tests.conftest import Desk
 
 pytestmark = pytest.mark.django_db
@@ -151,3 +153,47 @@ def test_outage_stops_after_three_requests_and_blames_no_page(desk: Desk) -> Non
     assert desk.site.log.count() - before == 3
     assert Page.objects.filter(failures__gt=0).count() == 0
     assert Page.objects.filter(version_count=1).count() == len(pages)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["末班渡轮于晚上十时四十分开出。", "Последний паром уходит в десять вечера.", "Fähre über den Fluß: ä ö ü Ä Ö Ü"],
+)
+def test_one_broken_byte_leaves_all_other_characters_as_they_are(desk: Desk, text: str) -> None:
+    page = desk.watch("/fares", title=text, paragraphs=[text, *LONG])
+    desk.read()
+    desk.site.write("/fares", has_stray_byte=True)
+    desk.read()
+    assert len(desk.versions(page)) == 1
+    assert text in desk.texts(page)[0]
+    assert desk.versions(page)[0].fields["title"] == text
+
+
+def test_garbled_robots_txt_is_an_outage_and_no_rule(desk: Desk) -> None:
+    """A text with a null character cannot be stored on PostgreSQL, and says nothing about what the site allows."""
+    page = desk.watch("/a", title="A", paragraphs=["Words."])
+    desk.site.faults.on("*").answer(200, b"\x00\xff\xfe{garbled")
+    desk.read(timedelta(hours=1))
+    page.refresh_from_db()
+    assert (page.failures, page.last_read_at) == (0, None)
+    assert page.site.robots == ""
+    assert "cannot be read" in page.site.last_error
+    desk.site.faults.clear()
+    desk.read(timedelta(hours=2))
+    page.refresh_from_db()
+    assert page.last_read_at is not None
+
+
+def test_website_whose_run_broke_off_is_read_again(desk: Desk) -> None:
+    page = desk.watch("/a", title="A", paragraphs=["Words."])
+    with clock.set_to(desk.now):
+        runner.run_now("pages.due")
+        JobRun.objects.filter(name="pages.read").update(state="failed", error="crashed", error_code="crashed")
+        runner.run_now("pages.due")
+    site = Site.objects.get()
+    assert (site.failures, site.last_error) == (1, "The last reading broke off.")
+    assert site.next_at > desk.now
+    desk.read(timedelta(hours=1))
+    page.refresh_from_db()
+    assert page.last_read_at is not None
+    assert Site.objects.get().last_error == ""

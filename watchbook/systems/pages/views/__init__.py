@@ -16,9 +16,10 @@ from watchbook.core.accounts.models import User
 from watchbook.core.url_lists import Tab
 from watchbook.kit import badges, formatting
 from watchbook.kit.badges import Badge
-from watchbook.systems.pages.filters import FIELD_TITLES
+from watchbook.systems.pages.filters import FIELD_TITLES, up_to
 from watchbook.systems.pages.health import site_health
 from watchbook.systems.pages.models import Page, PageEvent, Site
+from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.store.lists import requests_left
 
 
@@ -61,7 +62,7 @@ def header_context(site: Site, tab: str = "") -> dict[str, Any]:
         "tab": tab,
         "state": site_health(site, now),
         "requests_today": site.daily_requests - left,
-        "event_count": PageEvent.objects.filter(site=site).count(),
+        "event_count": up_to(PageEvent.objects.filter(site=site)),
         "is_single": not site.list_name,
         "now": now,
     }
@@ -72,7 +73,7 @@ def list_tab(user: User, name: str) -> Tab:
     site = Site.objects.of(user).filter(list_name=name).first()
     if site is None:
         return Tab(_("Web pages"), f"{reverse('pages:add')}?list={name}")
-    return Tab(_("Web pages"), reverse("pages:site", args=[site.pk]), Page.objects.filter(site=site).read().count())
+    return Tab(_("Web pages"), reverse("pages:site", args=[site.pk]), counts.of_site(site).read)
 
 
 def pages_text(count: int) -> str:

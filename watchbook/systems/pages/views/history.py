@@ -18,9 +18,8 @@ from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVer
 from watchbook.systems.pages.parse import FIELDS
 from watchbook.systems.pages.parse.noise import Mask, Masking, count_words
 from watchbook.systems.pages.store.evidence import FATE
-from watchbook.systems.pages.store.pages import masking
+from watchbook.systems.pages.store.pages import masking, text_of
 from watchbook.systems.pages.store.shots import shot_before
-from watchbook.systems.pages.store.texts import text_of
 from watchbook.systems.pages.views import field_names, field_title, header_context, own_page, page_badge
 
 VIEWS = ("side", "inline", "text")

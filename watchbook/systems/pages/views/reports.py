@@ -1,4 +1,7 @@
-"""Pages that answer questions: changes, sections, websites compared, the life of one URL. Each can be exported."""
+"""Pages that answer questions: changes, sections, websites compared, the life of one URL. Each can be exported.
+
+Feeds of websites and pages: the page that creates and revokes their addresses, and the feed behind an address.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,28 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from django.http import HttpRequest
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_GET
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from watchbook.base import clock
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export, export_table
+from watchbook.core.accounts.audit import export, export_table
+from watchbook.core.stream import feeds as stream_feeds
 from watchbook.kit.lists.exports import FORMATS, Column, Table
 from watchbook.kit.lists.shown import FORMAT_TITLES
-from watchbook.systems.pages import reports
+from watchbook.systems.pages import feeds, reports
+from watchbook.systems.pages.feeds import Subject
 from watchbook.systems.pages.filters import CHANGES, events_of, with_values
 from watchbook.systems.pages.models import Site
+from watchbook.systems.pages.store.pages import SOURCE
 from watchbook.systems.pages.views import (
     field_names,
     header_context,
@@ -128,3 +138,51 @@ def _file(request: HttpRequest, name: str, columns: Sequence[str], rows: Iterabl
     form = _form(request)
     made = [Column(column, attrgetter(column)) for column in columns]
     return export_table(request, Table(name, made, rows), form) if form else None
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def site_feed(request: HttpRequest, site_id: int) -> HttpResponse:
+    """Addresses of the feed of a website."""
+    return _own_feed(request, Subject(own_site(request, site_id)))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def page_feed(request: HttpRequest, page_id: int) -> HttpResponse:
+    """Addresses of the feed of one page."""
+    page = own_page(request, page_id)
+    return _own_feed(request, Subject(page.site, page))
+
+
+def _own_feed(request: HttpRequest, subject: Subject) -> HttpResponse:
+    """Show the addresses and create a new one, which is shown only in this response."""
+    user = person_of(request)
+    context: dict[str, Any] = {**header_context(subject.site, "" if subject.page else "feed"), "subject": subject}
+    if request.method == "POST":
+        if stream_feeds.of(user).count() >= stream_feeds.MOST:
+            messages.error(request, _("You have %(n)s feeds. Revoke one first.") % {"n": stream_feeds.MOST})
+            return redirect(subject.own_page)
+        context["address"] = feeds.make(user, subject, request)
+    context["feeds"] = [(each, reverse("pages:revoke_feed", args=[each.pk])) for each in feeds.of(user, subject)]
+    context["page"] = subject.page
+    return render(request, "pages/feed.html", context)
+
+
+@require_POST
+def revoke_feed(request: HttpRequest, pk: int) -> HttpResponse:
+    feed = get_object_or_404(stream_feeds.of(person_of(request)).filter(source=SOURCE), pk=pk)
+    kind, _colon, number = feed.kind.partition(":")
+    stream_feeds.revoke(feed, request=request)
+    messages.success(request, _("Revoked. This feed address no longer works."))
+    names = {"site": "pages:site_feed", "page": "pages:page_feed"}
+    return redirect(names[kind], int(number)) if kind in names else redirect("pages:sites")
+
+
+@login_not_required  # the token in the address is the proof
+@require_safe
+def feed(request: HttpRequest, token: str, kind: str, number: int) -> HttpResponse:
+    subject = feeds.find(token, kind, number)
+    if subject is None:
+        raise Http404
+    return stream_feeds.answer(request, feeds.document(subject, token), stream_feeds.ATOM)

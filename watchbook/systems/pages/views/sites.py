@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -19,18 +19,20 @@ from django.views.decorators.http import require_GET
 from watchbook.base import clock
 from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export_table
+from watchbook.core.accounts.audit import export_table
 from watchbook.core.health import Health
 from watchbook.kit import formatting
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts import Chart, bars
 from watchbook.kit.charts.svg import Series
 from watchbook.kit.lists.exports import FORMATS, Column, Table
+from watchbook.kit.lists.shown import Total
 from watchbook.kit.paging import keyset
-from watchbook.systems.pages.filters import PAGE_COLUMNS, Filters, completeness, export_pages, sections
+from watchbook.systems.pages.filters import PAGE_COLUMNS, Filters, completeness, export_pages, find, sections
 from watchbook.systems.pages.health import site_health
 from watchbook.systems.pages.models import Page, Site, SiteDay, url_digest
 from watchbook.systems.pages.parse.noise import Mask
+from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.views import field_names, header_context, own_site, page_badge
 
 PER_PAGE = 50
@@ -58,15 +60,10 @@ class PageRow:
 @require_GET
 def sites(request: HttpRequest) -> HttpResponse:
     user, now = person_of(request), clock.now()
-    counted = Site.objects.of(user).annotate(
-        known=Count("pages", filter=Q(pages__is_listed=True)),
-        read=Count("pages", filter=Q(pages__is_listed=True, pages__last_read_at__isnull=False)),
-    )
-    page = keyset(counted.defer("boilerplate", "robots"), request.GET, by="created_at", size=PER_PAGE)
-    rows = [
-        SiteRow(site, site_health(site, now), site.known, site.read)  # type: ignore[attr-defined]
-        for site in page
-    ]
+    own = Site.objects.of(user).defer("boilerplate", "robots")
+    page = keyset(own, request.GET, by="created_at", size=PER_PAGE)
+    counted = counts.of_sites(page.items)
+    rows = [SiteRow(site, site_health(site, now), counted[site.pk].known, counted[site.pk].read) for site in page]
     has_lists = bool(url_lists.lists_of(user)) if not rows else True
     return render(request, "pages/sites.html", {"rows": rows, "page": page, "has_lists": has_lists, "now": now})
 
@@ -75,30 +72,30 @@ def sites(request: HttpRequest) -> HttpResponse:
 def site(request: HttpRequest, site_id: int) -> HttpResponse:
     found, now = own_site(request, site_id), clock.now()
     filters = Filters.read(request.GET)
-    rows = filters.apply(Page.objects.filter(site=found), now)
-    page = keyset(rows, request.GET, by="changed_at", size=PER_PAGE)
-    counts = completeness(found, now)
+    listing = find(found, filters, request.GET, now, PER_PAGE)
+    counted = completeness(found, now)
     robots = url_digest(urljoin(found.address, "/robots.txt"))
     context = {
         **header_context(found),
         "filters": filters,
-        "page": page,
-        "rows": [PageRow(one, page_badge(one), note_of(one)) for one in page],
-        "matching": rows.count(),
-        "total": sum(counts[name] for name in ("known", "moved", "gone", "delisted", "asking")),
-        "counts": counts,
+        "page": listing.page,
+        "listing": listing,
+        "rows": [PageRow(one, page_badge(one), note_of(one)) for one in listing.page],
+        "total": sum(counted[name] for name in ("known", "moved", "gone", "delisted", "asking")),
+        "counts": counted,
+        "due": Total(counted["due"], is_more=counted["has_more_due"]),
         "sections": sections(found),
         "sums": _sums(found),
         "robots_page": Page.objects.filter(site=found, url_digest=robots).first(),
         "chart": _chart(found),
-        "states": _states(counts),
+        "states": _states(counted),
         "periods": [("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")), ("", _("Any time"))],
         "query": {name: value for name, value in asdict(filters).items() if value},
     }
     return render(request, "pages/site.html", context)
 
 
-def _states(counts: dict[str, Any]) -> list[tuple[str, str, int]]:
+def _states(counted: dict[str, Any]) -> list[tuple[str, str, int]]:
     named = (
         ("ok", _("200 OK")), ("redirect", pgettext("web page", "Redirect")),
         ("missing", pgettext("web page", "Not found")), ("failed", _("Error now")),
@@ -107,7 +104,7 @@ def _states(counts: dict[str, Any]) -> list[tuple[str, str, int]]:
         ("noindex", "noindex"), ("moved", pgettext("fate", "Moved")), ("gone", pgettext("fate", "Gone")),
         ("delisted", pgettext("fate", "No longer listed")), ("asking", pgettext("fate", "Not known yet")),
     )  # fmt: skip
-    return [(name, title, counts["never_read" if name == "never" else name]) for name, title in named]
+    return [(name, title, counted["never_read" if name == "never" else name]) for name, title in named]
 
 
 def note_of(page: Page) -> str:

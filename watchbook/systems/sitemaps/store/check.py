@@ -19,8 +19,7 @@ from watchbook.base.store.rows import upsert
 from watchbook.base.text import cut
 from watchbook.core import watching
 from watchbook.core.jobs.models import JobRun, State
-from watchbook.core.schedule import Schedule
-from watchbook.core.watching import Plan, Watched
+from watchbook.core.watching import Plan, Schedule, Watched
 from watchbook.systems.sitemaps.compare import ADDED, MINOR, MODIFIED, REMOVED, ROLLED_OFF, Difference, union_records
 from watchbook.systems.sitemaps.models import (
     ERRORS_UNTIL_ERROR,

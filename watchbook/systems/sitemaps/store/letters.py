@@ -16,6 +16,7 @@ from watchbook.core.notify.rules import Rule
 from watchbook.kit.letter import Counts, Item, Letter, Link, Section
 from watchbook.systems.sitemaps.compare import ADDED, REMOVED, Difference
 from watchbook.systems.sitemaps.models import ChangeRecord, MonitorTask
+from watchbook.systems.sitemaps.records import lastmod_text
 from watchbook.systems.sitemaps.store.lists import Noise
 
 # Pages that are sorted into sections; of a larger change the rest is counted only.
@@ -156,8 +157,8 @@ def _item(sign: str, url: str, entry: dict[str, str | None]) -> Item:
     note = ""
     if sign == "~" and entry.get("new_lastmod"):
         note = _("modified %(new)s, before %(old)s") % {
-            "new": entry["new_lastmod"],
-            "old": entry.get("old_lastmod") or "–",
+            "new": lastmod_text(entry["new_lastmod"], "full"),
+            "old": lastmod_text(entry.get("old_lastmod"), "full"),
         }
     return Item(title=entry.get("title") or path_title(url), url=url, sign=sign, note=note)
 

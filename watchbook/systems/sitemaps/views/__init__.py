@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -24,10 +24,7 @@ from watchbook.kit import badges, formatting
 from watchbook.systems.sitemaps.health import monitor_health
 from watchbook.systems.sitemaps.jobs.check import CHECK_JOB
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapSnapshot, Status
-from watchbook.systems.sitemaps.parse.lastmod import DAY, MONTH, Lastmod, read_lastmod
 from watchbook.systems.sitemaps.records import note_text
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 KINDS = {
     "urlset": gettext_lazy("Sitemap"),
@@ -88,23 +85,6 @@ def group_notes(notes: Iterable[Mapping[str, Any]]) -> list[GroupedNote]:
         elif part:
             grouped.more += 1
     return list(found.values())
-
-
-def lastmod_text(raw: str | None) -> str:
-    """Format a modification date. Invalid dates are shown as the site wrote them."""
-    if not raw:
-        return _("no lastmod")
-    found = read_lastmod(raw)
-    if found is None or found.precision < MONTH:
-        return raw
-    # A date without a time is the writer's own day; moving it into another zone would show another date.
-    if found.precision <= DAY:
-        return formatting.day_text(_day(found)) if found.precision == DAY else raw
-    return formatting.moment_text(_EPOCH + timedelta(microseconds=found.nanoseconds // 1000), "short")
-
-
-def _day(found: Lastmod) -> date:
-    return (_EPOCH + timedelta(microseconds=found.nanoseconds // 1000)).date()
 
 
 def requests_text(count: int) -> str:

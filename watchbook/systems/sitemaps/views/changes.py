@@ -23,7 +23,7 @@ from django.views.decorators.http import require_GET
 from watchbook.base import clock
 from watchbook.base.store.blobs import BlobMissing
 from watchbook.base.store.folder import scratch
-from watchbook.core.accounts.exports import export, export_table
+from watchbook.core.accounts.audit import export, export_table
 from watchbook.core.notify.models import Delivery
 from watchbook.kit.lists import exports
 from watchbook.kit.lists.shown import FORMAT_TITLES
@@ -31,13 +31,13 @@ from watchbook.kit.paging import keyset
 from watchbook.systems.sitemaps.compare import Rename, pair_renames
 from watchbook.systems.sitemaps.filters import (
     ADDED,
-    CHANGES,
     MODIFIED,
     NOISE,
     REMOVED,
     Filters,
     Found,
     Item,
+    changes_and_baselines,
     compare_snapshots,
     compared_items,
     counts_of,
@@ -45,11 +45,11 @@ from watchbook.systems.sitemaps.filters import (
     items_of,
 )
 from watchbook.systems.sitemaps.models import ChangeRecord, MonitorTask, MonitorTaskChannel, SitemapSnapshot
+from watchbook.systems.sitemaps.records import lastmod_text
 from watchbook.systems.sitemaps.store.lists import snapshot_urls
 from watchbook.systems.sitemaps.views import (
     group_notes,
     header_context,
-    lastmod_text,
     own_change,
     own_monitor,
     own_snapshot,
@@ -72,7 +72,7 @@ def changes(request: HttpRequest, monitor_id: UUID) -> HttpResponseBase:
         page = keyset(checks_of(found), request.GET, by="created_at", size=CHECKS_PER_PAGE)
         context |= {"page": page, "days": by_day(entries_of(page.items))}
     else:
-        listing = CHANGES.show(changes_of(found), request.GET)
+        listing = changes_and_baselines(found).show(changes_of(found), request.GET)
         if file := export(request, listing):
             return file
         entries = [change_entry(record) for record in listing.page]

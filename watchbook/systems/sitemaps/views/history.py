@@ -15,8 +15,7 @@ from django.utils.translation import ngettext
 
 from watchbook.kit import formatting
 from watchbook.kit.charts import Chart, Note, steps
-from watchbook.kit.charts.frame import runs
-from watchbook.kit.charts.svg import Value, shown
+from watchbook.kit.charts.svg import Value, runs, shown
 from watchbook.systems.sitemaps.compare.reliability import LEAST_REMOVED
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapCheck

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from watchbook.base import clock
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health as SourceHealth
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts.svg import Value

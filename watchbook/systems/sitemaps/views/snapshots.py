@@ -33,14 +33,13 @@ from watchbook.systems.sitemaps.models import (
     SitemapSnapshot,
 )
 from watchbook.systems.sitemaps.parse.records import INDEX
-from watchbook.systems.sitemaps.records import READ_WHOLE
+from watchbook.systems.sitemaps.records import READ_WHOLE, lastmod_text
 from watchbook.systems.sitemaps.store.lists import snapshot_urls
 from watchbook.systems.sitemaps.views import (
     changes,
     group_notes,
     header_context,
     kind_text,
-    lastmod_text,
     outcome_text,
     own_monitor,
     own_snapshot,

@@ -15,7 +15,16 @@ from django.utils.translation import pgettext_lazy
 from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
+from watchbook.systems.pages.models.counts import SectionCount, SectionDay
+from watchbook.systems.pages.models.files import PageEvidence, PageShot
 from watchbook.systems.pages.schedule import LONGEST
+
+__all__ = [
+    "CHANGED", "FAR_AHEAD", "FIRST", "HAS_LEFT", "IS_LISTED", "LEFT", "RETURNING", "WHOLE_EVERY", "Fate", "Mode",
+    "Page", "PageEvent", "PageEvidence", "PageQuerySet", "PageShot", "PageVersion", "Result", "RuleKind",
+    "SectionCount", "SectionDay", "Site", "SiteDay", "SiteQuerySet", "SiteRule", "WebClip", "is_due", "named_fields",
+    "section_of", "url_digest",
+]  # fmt: skip
 
 # A text is kept whole at every tenth version; those between are differences to the one before.
 WHOLE_EVERY = 10
@@ -61,6 +70,10 @@ def section_of(url: str) -> str:
     """The first folder of the path, such as /news/."""
     folder, slash, _rest = urlsplit(url).path.lstrip("/").partition("/")
     return f"/{folder}/"[:100] if slash and folder else "/"
+
+
+# Django writes the bare column for `=True`, which no index of SQLite and MariaDB serves; for IN it writes a comparison.
+IS_LISTED, HAS_LEFT = models.Q(is_listed__in=[True]), models.Q(is_listed__in=[False])
 
 
 def is_due(now: datetime) -> models.Q:
@@ -215,11 +228,17 @@ class Page(models.Model):
         constraints = [models.UniqueConstraint(fields=["site", "url_digest"], name="web_page_once")]
         indexes = [
             models.Index(fields=["site", "priority", "next_at"], name="web_page_due"),
-            models.Index(fields=["site", "changed_at"], name="web_page_changed"),
-            models.Index(fields=["site", "section", "changed_at"], name="web_page_section"),
-            models.Index(fields=["site", "result"], name="web_page_result"),
-            models.Index(fields=["site", "is_listed", "left_at"], name="web_page_left"),
             models.Index(fields=["site", "first_seen_at"], name="web_page_first_seen"),
+            # One for each list that `filters` offers, in its order. The key is named: a first list gives all its
+            # pages the same time, and PostgreSQL would sort them at every view.
+            models.Index(fields=["site", "changed_at", "id"], name="web_page_by_change"),
+            models.Index(fields=["site", "section", "changed_at", "id"], name="web_page_by_section"),
+            models.Index(fields=["site", "is_listed", "result", "changed_at", "id"], name="web_page_by_result"),
+            models.Index(fields=["site", "is_listed", "fate", "changed_at", "id"], name="web_page_by_fate"),
+            models.Index(fields=["site", "is_listed", "is_noindex", "changed_at", "id"], name="web_page_by_noindex"),
+            models.Index(fields=["site", "is_listed", "is_excluded", "changed_at", "id"], name="web_page_by_excluded"),
+            models.Index(fields=["site", "is_listed", "last_read_at", "changed_at", "id"], name="web_page_by_reading"),
+            models.Index(fields=["site", "next_at", "id"], name="web_page_by_next"),
         ]
 
     def __str__(self) -> str:
@@ -258,52 +277,6 @@ class PageVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.page_id}, {self.number}"
-
-
-class PageEvidence(models.Model):
-    """What was sent and received when a version was read, as a WARC file among the blobs.
-
-    Number 0 is the answer that decided what became of a URL that left its list.
-    """
-
-    page = models.ForeignKey(Page, models.CASCADE, related_name="evidence", db_index=False)
-    site = models.ForeignKey(Site, models.CASCADE, related_name="evidence", db_index=False)
-    number = models.PositiveIntegerField()
-    kept_at = models.DateTimeField()
-    sha256 = models.CharField(max_length=64)
-    size = models.PositiveBigIntegerField()
-    # Requests with their responses
-    exchanges = models.PositiveSmallIntegerField()
-
-    class Meta:
-        db_table = "web_page_evidence"
-        constraints = [models.UniqueConstraint(fields=["page", "number"], name="web_page_evidence_once")]
-        indexes = [
-            models.Index(fields=["site", "size"], name="web_page_evidence_site"),
-            models.Index(fields=["kept_at"], name="web_page_evidence_kept"),
-        ]
-
-
-class PageShot(models.Model):
-    """A screenshot of a version, and what differs from the screenshot before; both are blobs."""
-
-    page = models.ForeignKey(Page, models.CASCADE, related_name="shots", db_index=False)
-    site = models.ForeignKey(Site, models.CASCADE, related_name="shots")
-    number = models.PositiveIntegerField()
-    taken_at = models.DateTimeField()
-    sha256 = models.CharField(max_length=64)
-    size = models.PositiveBigIntegerField()
-    width = models.PositiveIntegerField()
-    height = models.PositiveIntegerField()
-    # Share of pixels that differ from the screenshot before; NULL and empty without one
-    changed_percent = models.FloatField(null=True)
-    difference = models.CharField(max_length=64, blank=True, default="")
-    difference_size = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        db_table = "web_page_shots"
-        constraints = [models.UniqueConstraint(fields=["page", "number"], name="web_page_shot_once")]
-        indexes = [models.Index(fields=["taken_at"], name="web_page_shot_taken")]
 
 
 class RuleKind(models.TextChoices):
