@@ -19,18 +19,17 @@ import hmac
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from watchbook.base.crypto import Cipher, DecryptionError, KeyRing, secret_file
+from watchbook.base.crypto import Cipher, DecryptionError, KeyRing
 from watchbook.base.logs import redact
 from watchbook.base.logs.redact import remember
+from watchbook.base.store.keys import server_key
 from watchbook.systems.notes import options
 from watchbook.systems.notes.parse.records import CardRecord, CommentRecord, NoteRecord
 
@@ -74,6 +73,15 @@ def master_keys() -> dict[str, str]:
 def key_id_of(master: str) -> str:
     """The id of a key that was given without one: its own hash, so that another key never passes for it."""
     return "m" + hashlib.sha256(b"watchbook notes key id\0" + master.encode()).hexdigest()[:10]
+
+
+def held_keys() -> dict[str, list[str]]:
+    """Setting -> keys, for the comparison with other processes."""
+    try:
+        cookies = list(master_keys().values())
+    except PoolUnavailable:
+        cookies = []
+    return {"COOKIE_MASTER_KEY": cookies, "NOTES_HASH_KEY": [key] if (key := options.HASH_KEY.value) else []}
 
 
 def unavailable_reason() -> str:
@@ -127,7 +135,7 @@ def author_hash(author_id: str) -> str:
 
 
 def _keyed_hash(purpose: str, value: str) -> str:
-    key = secret_file(Path(settings.HOME) / "keys" / "notes_hash_key")
+    key = options.HASH_KEY.value or server_key("notes_hash_key")
     return hmac.new(key.encode(), f"{purpose}\0{value}".encode(), hashlib.sha256).hexdigest()
 
 

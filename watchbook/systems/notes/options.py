@@ -45,12 +45,16 @@ COOKIE_MASTER_KEYS = Option(
     "COOKIE_MASTER_KEYS", words, default=NO_WORDS, secret=True,
     help="Several master keys as id:key, comma-separated. The first encrypts, all decrypt.",
 )  # fmt: skip
+HASH_KEY = Option(
+    "NOTES_HASH_KEY", text, default="", secret=True,
+    help="Key for the hashes of authors. Empty: the server makes one and keeps it, encrypted, in the database.",
+)  # fmt: skip
 COOKIE_CIPHER = Option(
     "NOTES_COOKIE_CIPHER", text, default="v2", choices=("v2", "v1"),
     help="v2: AES-256-GCM bound to the row. v1: Fernet, which is AES-128.",
 )  # fmt: skip
 RUNNER = Option(
-    "NOTES_RUNNER", switch, default=True,
+    "NOTES_RUNNER", switch, default=True, group="notes", title=_("Built-in runner"),
     help="off: n8n or another program collects candidates, not the built-in runner.",
 )  # fmt: skip
 AUTHORS = Option(

@@ -8,11 +8,10 @@ from django.utils.translation import gettext as _
 from watchbook.base.text import cut
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
-from watchbook.core.sources.pasted import Pasted
-from watchbook.core.sources.records import Added, AddError, Choice, Found, Item, Link, Offer, Pick, Refusal
+from watchbook.core.sources.records import Added, AddError, Choice, Found, Item, Link, Offer, Pasted, Pick, Refusal
 from watchbook.systems.notes import actions, fetch
 from watchbook.systems.notes.access import may_work
-from watchbook.systems.notes.actions.creators import add_creator
+from watchbook.systems.notes.actions.keywords import add_creator
 from watchbook.systems.notes.encryption import author_hash
 from watchbook.systems.notes.fetch.short_links import follow_short_link
 from watchbook.systems.notes.jobs import crawl

@@ -18,7 +18,7 @@ from watchbook.core.registry import (
     TokenScope,
     Tool,
 )
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 from watchbook.kit.badges import bad, info, off, ok, warn
 
 PACKAGE = "watchbook.systems.notes"
@@ -37,6 +37,7 @@ COOKIE_BADGES = {
 }
 FIGURES = {
     "added": _p("figure", "added"),
+    "breaker_open": _p("figure", "the circuit breaker is open"),
     "candidates_failed": _p("figure", "failed candidates"),
     "candidates_returned": _p("figure", "returned candidates"),
     "changed": _p("figure", "changed"),
@@ -46,10 +47,14 @@ FIGURES = {
     "execution_id": _p("figure", "run ID"),
     "executions_timed_out": _p("figure", "timed-out runs"),
     "gaps": _p("figure", "possible gaps"),
+    "held_by_another": _p("figure", "another run holds the lock"),
     "keywords": _p("figure", "keywords"),
     "leases": _p("figure", "expired leases"),
+    "no_adapter": _p("figure", "no adapter is enabled"),
     "notes": _p("figure", "notes"),
+    "reason": _p("figure", "reason"),
     "returned": _p("figure", "returned"),
+    "runner_off": _p("figure", "the built-in runner is off"),
 }
 
 TOOLS = (Tool("notes", "GET /notes/sources", "List collected notes with title, author, text and source address."),)
@@ -153,6 +158,7 @@ SOURCE = Source(
         SearchKind("note_creator", "Creators"),
         SearchKind("note_comment", "Comments of notes", ("comment",)),
     ),
+    secrets=f"{PACKAGE}.store.creators:reencrypt_values",
     search_attributes=f"{PACKAGE}.store.documents:search_attributes",
     inbox=Inbox(key=f"{PACKAGE}.inbox:key", words=f"{PACKAGE}.inbox:words", detail=f"{PACKAGE}.inbox:detail"),
     stream_kinds=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from watchbook.systems.notes import views
-from watchbook.systems.notes.views import candidates, comments, cookies, creators, executions, keywords, notes
+from watchbook.systems.notes.views import candidates, cookies, creators, executions, keywords, notes
 
 app_name = "notes"
 
@@ -16,11 +16,12 @@ urlpatterns = [
     path("collect/", candidates.collect, name="collect"),
     path("live/", views.live, name="live"),
     path("notes/", notes.notes, name="notes"),
+    path("notes/selected/", notes.selected_notes, name="selected_notes"),
     path("note/<str:note_id>/", notes.note, name="note"),
     path("note/<str:note_id>/source/", notes.source, name="source"),
     path("note/<str:note_id>/read/", notes.read_again, name="read_again"),
     path("note/<str:note_id>/delete/", notes.delete, name="delete"),
-    path("comments/", comments.comments, name="comments"),
+    path("comments/", notes.comments, name="comments"),
     path("keywords/", keywords.keywords, name="keywords"),
     path("keywords/add/", keywords.add_keyword, name="add_keyword"),
     path("keywords/<int:pk>/", keywords.keyword, name="keyword"),

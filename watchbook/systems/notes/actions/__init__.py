@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -319,6 +320,12 @@ def delete_note(note_id: str, *, user: User | None = None) -> bool:
     if gone:
         audit.record("notes.note_deleted", actor=user, subject=note_id)
     return gone
+
+
+@transaction.atomic
+def delete_notes(note_ids: Sequence[str], *, user: User | None = None) -> int:
+    """Delete these notes, all or none, and return how many there were."""
+    return sum(delete_note(note_id, user=user) for note_id in note_ids)
 
 
 def delete_author_notes(author_id: str, *, user: User | None = None) -> int:

@@ -15,8 +15,7 @@ from watchbook.systems.notes.access import reading
 from watchbook.systems.notes.actions import keywords
 from watchbook.systems.notes.actions.paste import add_pasted
 from watchbook.systems.notes.api import managed_schemas as schemas
-from watchbook.systems.notes.api.endpoints import delete, listed_in_envelope, patch, post, router
-from watchbook.systems.notes.api.envelope import Call, answered, done
+from watchbook.systems.notes.api.envelope import Call, answered, delete, done, listed_in_envelope, patch, post, router
 from watchbook.systems.notes.models import Candidate, CandidateStatus, Keyword
 from watchbook.systems.notes.rules import Code, NotesError, invalid
 from watchbook.systems.notes.validation import RecoverBody, parse

@@ -10,16 +10,14 @@ from django.utils.translation import gettext_noop
 from ninja import Query
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.document import refuses
-from watchbook.core.api.lists import DaysQuery, listed
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import DaysQuery, PageQuery, keyset, listed
+from watchbook.core.api.shell import refuses
 from watchbook.core.media.store import files_of
 from watchbook.systems.notes import actions, filters
 from watchbook.systems.notes import validation as read
 from watchbook.systems.notes.access import reading, working
 from watchbook.systems.notes.api import schemas
-from watchbook.systems.notes.api.endpoints import listed_in_envelope, post, router
-from watchbook.systems.notes.api.envelope import Call, answered, done
+from watchbook.systems.notes.api.envelope import Call, answered, done, listed_in_envelope, post, router
 from watchbook.systems.notes.jobs import crawl
 from watchbook.systems.notes.models import Candidate, Cookie, Execution, Note, NoteWatch
 from watchbook.systems.notes.parse.records import (

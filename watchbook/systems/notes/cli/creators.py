@@ -33,7 +33,7 @@ def creators() -> None:
 @with_json
 def add_creator(creator: str, as_json: bool, **given: Any) -> None:
     """Follow a creator by profile address, short link or ID."""
-    from watchbook.systems.notes.actions import creators as actions  # after Django is set up
+    from watchbook.systems.notes.actions import keywords as actions  # after Django is set up
 
     with as_failures(as_json):
         row, is_new = actions.add_creator(creator, **_given(given))
@@ -91,7 +91,7 @@ def resume_creator(number: int, as_json: bool) -> None:
 
 
 def _change(number: int, values: dict[str, Any], as_json: bool) -> None:
-    from watchbook.systems.notes.actions import creators as actions  # after Django is set up
+    from watchbook.systems.notes.actions import keywords as actions  # after Django is set up
 
     with as_failures(as_json):
         row = actions.find_creator(number)
@@ -105,7 +105,7 @@ def _change(number: int, values: dict[str, Any], as_json: bool) -> None:
 @with_json
 def delete_creator(number: int, as_json: bool) -> None:
     """Stop following a creator. Candidates and notes that were found are kept."""
-    from watchbook.systems.notes.actions import creators as actions  # after Django is set up
+    from watchbook.systems.notes.actions import keywords as actions  # after Django is set up
 
     with as_failures(as_json):
         row = actions.find_creator(number)

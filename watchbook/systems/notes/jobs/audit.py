@@ -28,6 +28,7 @@ from watchbook.systems.notes.models import Cookie
 # Shorter pieces are words that turn up by chance.
 SHORTEST_PIECE = 10
 LONGEST_LINE = 20_000
+LONGEST_SOURCE_LINE = 1_000
 MOST_FINDINGS = 200
 LOG_NAMES = ("*.log", "*.log.*", "*.jsonl", "*.out", "*.err")
 TREE_NAMES = ("*.py", "*.json", "*.html", "*.md", "*.txt", "*.toml", "*.yml", "*.yaml", "*.sh", "*.js", ".env", "*.env")
@@ -105,18 +106,20 @@ def _in_file(path: Path, secrets: frozenset[str], kind: str) -> Iterator[Finding
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
-                what = _secret_in(line[:LONGEST_LINE], secrets)
+                # Lines of a bundled script are long, and its variables get short names such as a1 by chance.
+                is_bundle = path.suffix == ".js" and len(line) > LONGEST_SOURCE_LINE
+                what = _secret_in(line[:LONGEST_LINE], secrets, by_name=not is_bundle)
                 if what:
                     yield Finding(f"{kind} {path}:{number}", what)
     except OSError as error:
         yield Finding(f"{kind} {path}", f"cannot be read: {error.strerror}")
 
 
-def _secret_in(text: str, secrets: frozenset[str]) -> str:
-    """What was found, in words."""
+def _secret_in(text: str, secrets: frozenset[str], *, by_name: bool = True) -> str:
+    """Return what was found, in words; `by_name` also finds values behind the names of known cookies."""
     if any(secret in text for secret in secrets):
         return "a cookie of the pool"
-    if not any(word in text for word in TELLTALES):
+    if not by_name or not any(word in text for word in TELLTALES):
         return ""
     return next((f"a value of {found[1]}" for found in FOUND.finditer(text) if _is_telling(found)), "")
 

@@ -16,11 +16,12 @@ from typing import Any
 from watchbook.base import clock
 from watchbook.base.logs import accept_request_id, request_id, using_request_id
 from watchbook.base.work import counted
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.systems.notes import fetch, options, store
 from watchbook.systems.notes.fetch import SearchQuery
 from watchbook.systems.notes.fetch.refusals import STOP_RUN
 from watchbook.systems.notes.jobs import crawl
+from watchbook.systems.notes.jobs.maintenance import HELD, crashed_execution, free_crashed, idle
 from watchbook.systems.notes.models import Candidate, CandidateStatus, ExecutionStatus
 from watchbook.systems.notes.parse.documents import STALE_TOKEN
 from watchbook.systems.notes.parse.records import NoteAddress, NoteRecord
@@ -58,16 +59,20 @@ class CollectTotals:
 def has_pending(now: datetime) -> bool:
     if not options.RUNNER.value or not fetch.adapter_name() or pool.is_breaker_open(now):
         return False
-    return Candidate.objects.pending().filter(platform=DEFAULT_PLATFORM).exists()
+    waiting = Candidate.objects.pending().filter(platform=DEFAULT_PLATFORM)
+    # Candidates of a run that crashed are not pending before its lock is freed.
+    return waiting.exists() or crashed_execution(COLLECT_WORKFLOW) is not None
 
 
 def collect_pending(ctx: JobContext) -> Outcome:
     """The job: what waits is collected, unless another program does that here."""
+    free_crashed(COLLECT_WORKFLOW, ctx.now)
     if not has_pending(ctx.now):
-        return NOTHING_TO_DO
+        return idle(ctx.now)
     totals = collect(ctx.report)
-    word = "done" if totals.locked else "nothing_to_do"
-    return Outcome("partly" if totals.failed or totals.returned else word, asdict(totals))
+    if not totals.locked:
+        return idle(ctx.now, reason=HELD)
+    return Outcome("partly" if totals.failed or totals.returned else "done", asdict(totals))
 
 
 def collect(report: Report = lambda **figures: None) -> CollectTotals:

@@ -12,13 +12,13 @@ from datetime import datetime
 from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.systems.notes import fetch, options, store
 from watchbook.systems.notes.fetch import CAN_COMMENT, CommentQuery
 from watchbook.systems.notes.fetch.refusals import is_service_failure
 from watchbook.systems.notes.jobs import crawl
 from watchbook.systems.notes.jobs.creators import release
-from watchbook.systems.notes.jobs.maintenance import RETRY_MINUTES
+from watchbook.systems.notes.jobs.maintenance import HELD, RETRY_MINUTES, free_crashed, idle
 from watchbook.systems.notes.models import Candidate, ExecutionStatus, NoteWatch
 from watchbook.systems.notes.parse.records import CommentRecord
 from watchbook.systems.notes.rules import COMMENTS_WORKFLOW, LockLost, NotesError, is_not_an_attempt
@@ -41,9 +41,12 @@ def any_comments_due(now: datetime) -> bool:
 
 def read_comments(ctx: JobContext) -> Outcome:
     """The job: comments of every note that is due, unless another program does that here."""
-    got = store.acquire(COMMENTS_WORKFLOW, clock.now()) if any_comments_due(ctx.now) else None
-    if got is None or not got.locked:
-        return NOTHING_TO_DO
+    if not any_comments_due(ctx.now):
+        return idle(ctx.now)
+    free_crashed(COMMENTS_WORKFLOW, ctx.now)
+    got = store.acquire(COMMENTS_WORKFLOW, clock.now())
+    if not got.locked:
+        return idle(ctx.now, reason=HELD)
     figures = {"notes": 0, "added": 0, "changed": 0, "failed": 0}
     status = ExecutionStatus.FAILED
     try:

@@ -14,12 +14,12 @@ from datetime import datetime
 from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.systems.notes import fetch, options, store
 from watchbook.systems.notes.fetch import CAN_LIST, CANNOT_LIST, CreatorQuery
 from watchbook.systems.notes.fetch.refusals import is_service_failure
 from watchbook.systems.notes.jobs import crawl
-from watchbook.systems.notes.jobs.maintenance import RETRY_MINUTES
+from watchbook.systems.notes.jobs.maintenance import HELD, RETRY_MINUTES, free_crashed, idle
 from watchbook.systems.notes.models import Creator, ExecutionStatus
 from watchbook.systems.notes.parse.records import CardRecord
 from watchbook.systems.notes.rules import CREATORS_WORKFLOW, Code, LockLost, NotesError, is_not_an_attempt
@@ -43,10 +43,11 @@ def any_creator_due(now: datetime) -> bool:
 def check_creators(ctx: JobContext) -> Outcome:
     """The job: every creator whose time has come, unless another program does that here."""
     if not any_creator_due(ctx.now):
-        return NOTHING_TO_DO
+        return idle(ctx.now)
+    free_crashed(CREATORS_WORKFLOW, ctx.now)
     got = store.acquire(CREATORS_WORKFLOW, clock.now())
     if not got.locked:
-        return NOTHING_TO_DO
+        return idle(ctx.now, reason=HELD)
     figures = {"creators": 0, "added": 0, "failed": 0, "gaps": 0}
     status = ExecutionStatus.FAILED
     try:

@@ -5,6 +5,7 @@ Conditions: no usable cookie (P0), platform not available (P1), low success rate
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -15,6 +16,7 @@ from watchbook.base.text import cut
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.models import JobRun, State
 from watchbook.systems.notes import encryption, fetch, options
 from watchbook.systems.notes.fetch import SearchQuery
 from watchbook.systems.notes.fetch.refusals import is_service_failure
@@ -26,6 +28,8 @@ from watchbook.systems.notes.models import (
     CandidateStatus,
     Cookie,
     CookieLease,
+    Execution,
+    ExecutionStatus,
     Keyword,
     NoteWatch,
     Watched,
@@ -35,6 +39,9 @@ from watchbook.systems.notes.parse.records import CardRecord
 from watchbook.systems.notes.rules import (
     BACKLOG_CANDIDATES,
     BACKLOG_MINUTES,
+    COLLECT_WORKFLOW,
+    COMMENTS_WORKFLOW,
+    CREATORS_WORKFLOW,
     LOW_SUCCESS_MINUTES,
     LOW_SUCCESS_RATE,
     NotesError,
@@ -43,6 +50,8 @@ from watchbook.systems.notes.rules import (
 from watchbook.systems.notes.store import candidates, pool, readings
 from watchbook.systems.notes.store.candidates import FoundNote
 from watchbook.systems.notes.store.pool import BREAKER_OPEN
+
+log = logging.getLogger(__name__)
 
 PAGE_SIZE = 20
 KEYWORDS_A_RUN = 50
@@ -67,9 +76,60 @@ def queue_readings(ctx: JobContext) -> Outcome:
 
 
 def recover_locks(ctx: JobContext) -> Outcome:
+    for workflow in JOB_OF_WORKFLOW:
+        free_crashed(workflow, ctx.now)
     with ctx.writing():
         done = candidates.recover(ctx.now)
     return Outcome("done" if any(asdict(done).values()) else "nothing_to_do", asdict(done))
+
+
+RUNNER_OFF, NO_ADAPTER, PAUSED, HELD = "runner_off", "no_adapter", "breaker_open", "held_by_another"
+
+
+def idle(now: datetime, *, reason: str = "", needs_runner: bool = True) -> Outcome:
+    """The outcome of a run that did nothing, with the reason if that is not simply that nothing was due."""
+    if needs_runner and not options.RUNNER.value:
+        reason = RUNNER_OFF
+    elif not fetch.adapter_name():
+        reason = NO_ADAPTER
+    elif pool.is_breaker_open(now):
+        reason = PAUSED
+    return Outcome("nothing_to_do", {"reason": reason} if reason else {})
+
+
+JOB_OF_WORKFLOW = {
+    COLLECT_WORKFLOW: "notes.collect",
+    CREATORS_WORKFLOW: "notes.creators",
+    COMMENTS_WORKFLOW: "notes.comments",
+}
+
+
+def crashed_execution(workflow_name: str) -> Execution | None:
+    """Return the execution that holds this lock if its job run is known to have crashed.
+
+    The run is found by its request ID and its time. Locks of n8n and of commands have no run and expire by time only.
+    """
+    held = Execution.objects.filter(slot=workflow_name, status=ExecutionStatus.RUNNING).exclude(request_id="").first()
+    if held is None:
+        return None
+    crashed = JobRun.objects.filter(
+        name=JOB_OF_WORKFLOW[workflow_name],
+        state=State.FAILED,
+        error_code="crashed",
+        started_at__lte=held.started_at,
+        finished_at__gte=held.started_at,
+    )
+    names = (run.request_id or f"run-{run.pk}-{run.fence}" for run in crashed)
+    return held if held.request_id in names else None
+
+
+def free_crashed(workflow_name: str, now: datetime) -> bool:
+    """Free the lock and the candidates of a run whose worker stopped. Without this they wait for 30 minutes."""
+    held = crashed_execution(workflow_name)
+    if held is None:
+        return False
+    log.warning("execution %s ended with its worker: its lock is free", held.execution_id)
+    return bool(candidates.recover_crashed(held, now).executions_timed_out)
 
 
 def any_keyword_due(now: datetime) -> bool:
@@ -80,7 +140,7 @@ def search_due(ctx: JobContext) -> Outcome:
     """Every keyword whose time has come; what it finds is stored once per note."""
     due = list(Keyword.objects.due(ctx.now)[:KEYWORDS_A_RUN])
     if not due or not fetch.adapter_name():
-        return NOTHING_TO_DO
+        return idle(ctx.now, needs_runner=False)
     added = failed = 0
     for keyword in due:
         try:

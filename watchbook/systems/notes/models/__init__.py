@@ -11,10 +11,15 @@ from django.db.models.functions import Now
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.base import clock
-from watchbook.systems.notes.models.comments import CommentVersion, NoteComment
-from watchbook.systems.notes.models.creators import Creator
-from watchbook.systems.notes.models.keywords import Keyword, SearchSort, SearchType, TimeRange
-from watchbook.systems.notes.models.readings import NotePoint, NoteVersion, NoteWatch, Presence
+from watchbook.systems.notes.models.keywords import Creator, Keyword, SearchSort, SearchType, TimeRange
+from watchbook.systems.notes.models.readings import (
+    CommentVersion,
+    NoteComment,
+    NotePoint,
+    NoteVersion,
+    NoteWatch,
+    Presence,
+)
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM
 
 __all__ = [

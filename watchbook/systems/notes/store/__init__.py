@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext_noop
 
 from watchbook.base.logs import request_id
@@ -91,8 +91,13 @@ def alert_key(workflow_name: str) -> str:
 def expire_stale(now: datetime, workflow_name: str = "") -> int:
     """Executions whose heartbeat is too old lose their slot."""
     running = Execution.objects.filter(slot=workflow_name) if workflow_name else Execution.objects.exclude(slot=None)
-    stale = running.filter(status=ExecutionStatus.RUNNING, heartbeat_at__lt=oldest_valid_heartbeat(now))
-    return stale.update(status=ExecutionStatus.TIMEOUT, slot=None, completed_at=now)
+    return expire(running.filter(heartbeat_at__lt=oldest_valid_heartbeat(now)), now)
+
+
+def expire(rows: QuerySet[Execution], now: datetime) -> int:
+    """Take the slot from executions that run; their next write fails with LockLost."""
+    running = rows.filter(status=ExecutionStatus.RUNNING)
+    return running.update(status=ExecutionStatus.TIMEOUT, slot=None, completed_at=now)
 
 
 def renew(holder: Holder, now: datetime, **columns: Any) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext_noop
 
 from watchbook.base.crypto import DecryptionError, decrypt, encrypt
@@ -27,7 +27,7 @@ from watchbook.systems.notes.rules import (
     NotesError,
     is_not_an_attempt,
 )
-from watchbook.systems.notes.store import Holder, expire_stale, oldest_valid_heartbeat, readings, renew
+from watchbook.systems.notes.store import Holder, expire, expire_stale, oldest_valid_heartbeat, readings, renew
 
 UNLOCKED: dict[str, Any] = {"processing_lock": None, "locked_at": None, "lock_fence": None, "claim_token": None}
 NOT_KNOWN = gettext_noop("Candidate not found.")
@@ -185,15 +185,29 @@ def recover(now: datetime) -> Recovered:
     """Free what has been locked for more than 30 minutes. Each UPDATE names the state it expects; twice is harmless."""
     with transaction.atomic():
         timed_out = expire_stale(now)
-        left = Candidate.objects.locked_before(oldest_valid_heartbeat(now))
-        last_try = left.filter(retry_count__gte=MAX_RETRY - 1)
-        columns = {**UNLOCKED, "retry_count": F("retry_count") + 1, "queued_at": now, "updated_at": now}
-        error = {"last_error_code": Code.LOCK_LOST, "last_error_reason": "timed_out"}
-        collected = Note.objects.filter(note_id=OuterRef("note_id"))
-        last_try.filter(Exists(collected)).update(**columns, **error, status=CandidateStatus.COLLECTED)
-        failed = last_try.update(**columns, **error, status=CandidateStatus.FAILED)
-        returned = left.update(**columns, **error, status=CandidateStatus.PENDING)
+        returned, failed = _take_back(Candidate.objects.locked_before(oldest_valid_heartbeat(now)), now)
     return Recovered(timed_out, returned, failed)
+
+
+def recover_crashed(execution: Execution, now: datetime) -> Recovered:
+    """Free what an execution holds whose worker is known to have stopped. Should it live, it loses its lock."""
+    with transaction.atomic():
+        ended = expire(Execution.objects.filter(pk=execution.pk), now)
+        left = Candidate.objects.held_by(execution.execution_id, execution.fence) if ended else Candidate.objects.none()
+        returned, failed = _take_back(left, now)
+    return Recovered(ended, returned, failed)
+
+
+def _take_back(left: QuerySet[Candidate], now: datetime) -> tuple[int, int]:
+    """Return how many wait again and how many failed. It counts as an attempt: a note may be what stops workers."""
+    last_try = left.filter(retry_count__gte=MAX_RETRY - 1)
+    columns = {**UNLOCKED, "retry_count": F("retry_count") + 1, "queued_at": now, "updated_at": now}
+    error = {"last_error_code": Code.LOCK_LOST, "last_error_reason": "timed_out"}
+    collected = Note.objects.filter(note_id=OuterRef("note_id"))
+    last_try.filter(Exists(collected)).update(**columns, **error, status=CandidateStatus.COLLECTED)
+    failed = last_try.update(**columns, **error, status=CandidateStatus.FAILED)
+    returned = left.update(**columns, **error, status=CandidateStatus.PENDING)
+    return returned, failed
 
 
 def retry_failed(note_ids: Iterable[str] | None, now: datetime) -> int:

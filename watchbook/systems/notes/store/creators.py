@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,14 +10,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from watchbook.base.crypto import DecryptionError, decrypt, encrypt
+from watchbook.base.crypto import DecryptionError, Writing, decrypt, encrypt, reencrypt
 from watchbook.base.text import cut
 from watchbook.base.work import crash_point
 from watchbook.core.erase import erase
 from watchbook.core.search import index
 from watchbook.systems.notes import options
 from watchbook.systems.notes.encryption import author_hash
-from watchbook.systems.notes.models import Creator, Execution
+from watchbook.systems.notes.models import Candidate, Creator, Execution
 from watchbook.systems.notes.parse.records import CardRecord
 from watchbook.systems.notes.rules import DEFAULT_PLATFORM, NotesError
 from watchbook.systems.notes.store import Holder, candidates, renew
@@ -168,3 +168,10 @@ def _found(row: Creator, cards: Iterable[CardRecord]) -> Iterable[FoundNote]:
             note_id=card.note_id, platform=row.platform, note_url=f"{base}/explore/{card.note_id}",
             xsec_token=card.xsec_token, xsec_source="pc_user", title=card.title, creator_pk=row.pk,
         )  # fmt: skip
+
+
+def reencrypt_values(writing: Writing) -> Iterator[tuple[str, str]]:
+    """Re-encrypt what this system keeps with the keys of the server. Cookies have keys of their own: `encryption`."""
+    yield from reencrypt(Candidate.objects.all(), "xsec_token", candidates.bound_to, writing)
+    for column in ("platform_id", "xsec_token"):
+        yield from reencrypt(Creator.objects.all(), column, bound_to, writing)

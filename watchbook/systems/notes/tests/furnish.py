@@ -11,7 +11,7 @@ from watchbook.core.media import store as media
 from watchbook.core.media.models import KeptFile
 from watchbook.core.media.store import Wanted
 from watchbook.systems.notes import actions
-from watchbook.systems.notes.actions.creators import add_creator
+from watchbook.systems.notes.actions.keywords import add_creator
 from watchbook.systems.notes.models import Candidate, CommentVersion, Cookie, Creator, Note, NoteComment
 from watchbook.systems.notes.tests import data
 

@@ -18,7 +18,7 @@ from watchbook.base.testing.pages import squeezed
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.search.models import SearchDocument
 from watchbook.systems.notes import actions, filters
-from watchbook.systems.notes.api.comments import NoteCommentsQuery
+from watchbook.systems.notes.api.creators import NoteCommentsQuery
 from watchbook.systems.notes.encryption import author_hash
 from watchbook.systems.notes.jobs.collect import collect
 from watchbook.systems.notes.models import CommentVersion, Execution, NoteComment, NoteWatch
@@ -177,7 +177,7 @@ def test_deleted_note_takes_its_comments_along(world, note):
 
 def test_workflow_reads_the_same_way_under_its_lock(n8n, world, note, monkeypatch):
     monkeypatch.setenv("NOTES_RUNNER", "off")
-    assert read(0) == {}, "n8n does it"
+    assert read(0) == {"reason": "runner_off"}, "n8n does it"
     with clock.set_to(START):
         mine = held(holder("comments"))
         assert n8n.post("workflow/comments", mine)["data"] == {

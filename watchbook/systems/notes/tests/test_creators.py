@@ -20,7 +20,7 @@ from watchbook.core.health import INCOMPLETE
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.search.models import SearchDocument
 from watchbook.systems.notes import filters, health
-from watchbook.systems.notes.actions import creators as actions
+from watchbook.systems.notes.actions import keywords as actions
 from watchbook.systems.notes.api.creators import CreatorsQuery
 from watchbook.systems.notes.encryption import author_hash
 from watchbook.systems.notes.jobs.collect import collect
@@ -225,7 +225,7 @@ def test_workflow_checks_the_same_way_under_its_lock(n8n, world, monkeypatch):
     monkeypatch.setenv("NOTES_RUNNER", "off")
     write(world, 7)
     row = follow()
-    assert check(1) == {}, "n8n does it"
+    assert check(1) == {"reason": "runner_off"}, "n8n does it"
     with clock.set_to(START + timedelta(hours=1)):
         mine = held(holder("creators"))
         done = n8n.post("workflow/creators", mine)["data"]

@@ -89,7 +89,7 @@ class TestExecutions:
 
     def test_collect_now_leaves_it_to_another_program(self, chief, platform, monkeypatch):
         monkeypatch.setenv("NOTES_RUNNER", "off")
-        assert said(post(chief, "collect")) == ["The built-in runner is disabled: NOTES_RUNNER is off."]
+        assert said(post(chief, "collect")) == ["The built-in runner is disabled in the settings."]
         assert b"Collect now" not in get(chief, "executions").content
 
 

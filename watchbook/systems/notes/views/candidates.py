@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.lists import Shown
@@ -108,7 +108,7 @@ def collect(request: HttpRequest) -> HttpResponse:
     if closed:
         messages.error(request, closed)
     elif not options.RUNNER.value:
-        messages.warning(request, _("The built-in runner is disabled: NOTES_RUNNER is off."))
+        messages.warning(request, _("The built-in runner is disabled in the settings."))
     else:
         actions.collect_soon(user=person_of(request), request=request)
         messages.success(request, _("Run queued."))

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.systems.notes import filters, options
 from watchbook.systems.notes.access import work_required
-from watchbook.systems.notes.actions import creators as actions
+from watchbook.systems.notes.actions import keywords as actions
 from watchbook.systems.notes.forms import CreatorForm, CreatorSettings, add_form_error
 from watchbook.systems.notes.models import Candidate, CandidateStatus, Creator
 from watchbook.systems.notes.rules import NotesError

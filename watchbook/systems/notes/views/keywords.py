@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.systems.notes import filters, options
 from watchbook.systems.notes.access import work_required
 from watchbook.systems.notes.actions import keywords as actions

@@ -1,36 +1,49 @@
-"""Collected notes: the list, one note as it was read, and how one is forgotten."""
+"""Collected notes: the list, one note as it was read, and how one is forgotten.
+
+Comments of collected notes: the list of all, and the thread below one note.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from watchbook.core.accounts.access import person_of, staff_required
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.access import person_of, safe_next, staff_required
+from watchbook.core.accounts.audit import export
 from watchbook.core.media.models import FileReference, FileState, KeptFile
 from watchbook.core.media.store import files_of
+from watchbook.core.stream import selection
 from watchbook.kit.charts import Chart, Series, lines
 from watchbook.kit.diff import compare
 from watchbook.kit.formatting import size_text, span_text
 from watchbook.systems.notes import actions, filters, options
 from watchbook.systems.notes.access import work_required
 from watchbook.systems.notes.encryption import author_hash
-from watchbook.systems.notes.models import Candidate, Creator, Note, NoteVersion
+from watchbook.systems.notes.models import Candidate, CommentVersion, Creator, Note, NoteComment, NoteVersion, NoteWatch
 from watchbook.systems.notes.store import readings
 from watchbook.systems.notes.store.candidates import decrypt_token
-from watchbook.systems.notes.store.documents import SOURCE, title_of
-from watchbook.systems.notes.views import COUNTS, Figure, adapter_problem, figure_of, head, named, reason_text
-from watchbook.systems.notes.views.comments import thread_of
+from watchbook.systems.notes.store.documents import KIND, SOURCE, title_of
+from watchbook.systems.notes.views import (
+    COUNTS,
+    Figure,
+    adapter_problem,
+    figure_of,
+    head,
+    is_operator,
+    named,
+    reason_text,
+)
 
 TEASER = 200
 
@@ -133,6 +146,55 @@ def read_again(request: HttpRequest, note_id: str) -> HttpResponse:
     else:
         messages.info(request, _("This note is already queued."))
     return redirect("notes:note", found.note_id)
+
+
+@work_required
+@require_POST
+def selected_notes(request: HttpRequest) -> HttpResponse:
+    """Read the selected notes again, or delete them; deleting is asked first and is for operators."""
+    ids = [note_id for kind, note_id in selection.selected(request) if kind == KIND]
+    found = list(Note.objects.filter(note_id__in=ids).order_by("-collected_at"))
+    back = safe_next(request, None, "notes:notes")
+    act = request.POST.get("act", "")
+    if act not in ("read_again", "delete"):
+        raise Http404
+    if act == "delete" and not is_operator(request):
+        raise PermissionDenied
+    if not found:
+        messages.warning(request, _("Select at least one note."))
+    elif act == "read_again":
+        _read_selected(request, found)
+    elif request.POST.get("sure"):
+        gone = actions.delete_notes([note.note_id for note in found], user=person_of(request))
+        messages.success(request, ngettext("%(n)s note deleted.", "%(n)s notes deleted.", gone) % {"n": gone})
+    else:
+        return _ask_before_deleting(request, found, back)
+    return redirect(back)
+
+
+def _read_selected(request: HttpRequest, found: Sequence[Note]) -> None:
+    if closed := adapter_problem():
+        messages.error(request, closed)
+        return
+    queued = actions.read_again([note.note_id for note in found], user=person_of(request), request=request)
+    words = ngettext("%(n)s note is queued to be read again.", "%(n)s notes are queued to be read again.", queued)
+    (messages.success if queued else messages.info)(request, words % {"n": queued})
+
+
+def _ask_before_deleting(request: HttpRequest, found: Sequence[Note], back: str) -> HttpResponse:
+    count = len(found)
+    context = {
+        "title": ngettext("Delete %(n)s note", "Delete %(n)s notes", count) % {"n": count},
+        "text": _(
+            "This deletes the notes, their search entries and their activity entries, and cannot be undone. They are"
+            " not collected again. Library pages saved from them are kept."
+        ),
+        "names": [title_of(note) for note in found],
+        "button": ngettext("Delete %(n)s note", "Delete %(n)s notes", count) % {"n": count},
+        "fields": [("act", "delete"), *(("item", f"{KIND}:{note.note_id}") for note in found)],
+        "back": back,
+    }
+    return render(request, "kit/confirm.html", context)
 
 
 @require_GET
@@ -286,3 +348,39 @@ def _delete(request: HttpRequest, found: Note) -> HttpResponse:
         actions.delete_note(found.note_id, user=person_of(request))
         messages.success(request, _("Note deleted."))
     return redirect("notes:notes")
+
+
+# On the page of a note; the list shows all.
+MOST_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class CommentLine:
+    row: NoteComment
+    versions: Sequence[CommentVersion] = ()
+    answers: list[CommentLine] = field(default_factory=list)
+
+    @property
+    def liked(self) -> Figure:
+        return figure_of("liked", self.row.liked)
+
+
+@require_GET
+def comments(request: HttpRequest) -> HttpResponseBase:
+    listing = filters.COMMENTS.show(NoteComment.objects.select_related("note"), request.GET)
+    if file := export(request, listing):
+        return file
+    context = {**head(request, "notes"), "listing": listing, "page": listing.page, "rows": list(listing.page)}
+    return render(request, "notes/comments.html", context)
+
+
+def thread_of(note: Note, watch: NoteWatch | None) -> dict[str, Any]:
+    """The comments of a note, oldest first, answers below theirs; two queries."""
+    rows = list(note.comments.prefetch_related("versions").order_by("published_at", "pk")[:MOST_SHOWN])
+    lines = {row.comment_id: CommentLine(row, sorted(row.versions.all(), key=lambda one: -one.number)) for row in rows}
+    roots: list[CommentLine] = []
+    for line in lines.values():
+        above = lines.get(line.row.parent_id)
+        (above.answers if above and above is not line else roots).append(line)
+    _code, _colon, sentence = watch.comments_error.partition(": ") if watch else ("", "", "")
+    return {"comments": roots, "comment_count": len(rows), "comments_error": _(sentence) if sentence else ""}
