@@ -38,8 +38,9 @@ from watchbook.systems.library.models import (
     WorkspaceMember,
     WorkspaceRole,
 )
+from watchbook.systems.library.models.listing import as_uuid
 from watchbook.systems.library.models.pages import PageQuerySet
-from watchbook.systems.library.models.tree import Crumb
+from watchbook.systems.library.models.tree import Crumb, ask
 from watchbook.systems.library.models.workspaces import SpaceQuerySet
 
 T = TypeVar("T")
@@ -114,6 +115,37 @@ def page_for(user: User, page_id: UUID, need: SpaceRole = SpaceRole.READER, *, t
         raise NotFound
     _need(SPACE_RANK[SpaceRole(space_role(user, page.space))] >= SPACE_RANK[need])
     return page
+
+
+# Where a page is and what its reader needs to see it, in one query. Conditions as in Page.objects.there() and live().
+DOOR = """
+SELECT p.space_id, w.role, m.role, settings.approved_only,
+       EXISTS (SELECT 1 FROM page_restrictions r WHERE r.space_id = p.space_id)
+FROM pages p
+JOIN spaces s ON s.id = p.space_id AND s.deleted_at IS NULL
+JOIN workspaces o ON o.id = s.workspace_id AND o.deleted_at IS NULL
+JOIN workspace_members w ON w.workspace_id = s.workspace_id AND w.user_id = %s
+LEFT JOIN space_members m ON m.space_id = p.space_id AND m.user_id = %s
+LEFT JOIN space_settings settings ON settings.space_id = p.space_id
+LEFT JOIN page_trash_batches b ON b.id = p.trash_batch_id
+WHERE p.id = %s AND p.deleted_at IS NULL AND b.purged_at IS NULL
+"""
+
+
+def open_space_of(user: User, page_id: UUID) -> UUID | None:
+    """Return the space of a page that the user can read, if nothing in it is restricted or shown as approved only.
+
+    None: ask `page_for`, which knows everything. Lists of children are asked with every step in the tree; where no
+    page is hidden, this query replaces three.
+    """
+    known = _known.get()
+    is_known = known is not None and (page_id, False, user.pk) in known
+    rows = [] if is_known else ask(DOOR, user.pk, user.pk, page_id)
+    if not rows:
+        return None
+    space_id, above, given, approved_only, is_restricted = rows[0]
+    is_member = above in RUNS_WORKSPACE or bool(given)
+    return as_uuid(space_id) if is_member and not approved_only and not is_restricted else None
 
 
 def may_hold(user: User, parent_id: UUID | None) -> None:
@@ -224,6 +256,11 @@ class Sight:
             rows = rows.filter(~Q(space_id__in=self.approved) | has_text)
         return rows
 
+    @property
+    def narrow(self) -> Callable[[PageQuerySet], PageQuerySet] | None:
+        """`rows`, or None where the reader sees everything as it is now."""
+        return self.rows if self.denied or self.approved else None
+
     def hidden(self, page_ids: Collection[UUID]) -> set[UUID]:
         """Return those of these pages that a restriction hides."""
         guards = PageGuard.objects.filter(restriction__in=self.denied).values_list("page_id", flat=True)
@@ -333,7 +370,9 @@ def is_reviewed(space_id: UUID) -> bool:
 
 def readable(user: User) -> PageQuerySet:
     """Return all pages, live or not, that the user can view."""
-    return sight(user).rows(Page.objects.there().filter(space__in=spaces_of(user)))
+    # By ids, which were read with the restrictions: with subqueries the databases read all pages to find the newest.
+    seen = sight(user)
+    return seen.rows(Page.objects.filter(trash_batch__purged_at=None, space_id__in=seen.spaces))
 
 
 def attachments_of(user: User) -> QuerySet[Attachment]:

@@ -32,7 +32,8 @@ QUOTA_MEGABYTES = Option(
 )  # fmt: skip
 CHROMIUM = Option(
     "LIBRARY_CHROMIUM", text, default="",
-    help="Path of a Chromium or Chrome that prints PDF exports, without network. Empty: no PDF.",
+    help="Path of a Chromium or Chrome that prints PDF exports, without network. Empty: no PDF. It names a"
+    " program to run and is therefore no field of the settings page.",
 )  # fmt: skip
 EXPORT_FOLDER = Option(
     "LIBRARY_EXPORT_FOLDER", text, default="",

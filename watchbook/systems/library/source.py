@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.core.registry import Colour, Inbox, Job, Owned, Roles, SearchKind, Source, Tool
-from watchbook.core.schedule import cron
+from watchbook.core.watching import cron
 from watchbook.kit.badges import ok, warn
 
 PACKAGE = "watchbook.systems.library"

@@ -143,6 +143,7 @@ from watchbook.systems.library.actions.writing import (
     link_targets,
     people_of,
     short_name,
+    titled,
 )
 
 __all__ = [
@@ -265,6 +266,7 @@ __all__ = [
     "tagged_pages",
     "tags_of",
     "thumbnail",
+    "titled",
     "trash_page",
     "undo_import",
     "unlinked_mentions",

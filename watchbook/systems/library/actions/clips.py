@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from html import unescape
@@ -21,7 +22,7 @@ from watchbook.core.media.models import FileState, KeptFile
 from watchbook.core.media.store import visible_file
 from watchbook.core.stream.clip import Clip, ClipError, can_read_again, find_clip, read_address
 from watchbook.kit.diff import Difference, compare
-from watchbook.kit.links import safe_link
+from watchbook.kit.formatting import safe_link
 from watchbook.systems.library import access
 from watchbook.systems.library.errors import NotFound, TooMany, Wrong
 from watchbook.systems.library.models import Attachment, NodeType, Page, PageOrigin, PageVersion, Space, SpaceRole
@@ -66,14 +67,22 @@ def clip(user: User, *, kind: str, object_id: str, space_id: UUID, parent_page_i
 
 
 def save_address(
-    user: User, url: str, *, space_id: UUID, parent_page_id: UUID | None = None, title: str = ""
+    user: User, url: str, *, space_id: UUID | Callable[[], UUID], parent_page_id: UUID | None = None, title: str = ""
 ) -> Page:  # fmt: skip
-    """Read an address of the web now and save it as a page with its origin and its pictures. For editors."""
+    """Read an address of the web now and save it as a page with its origin and its pictures. For editors.
+
+    A function as `space_id` makes the space once the address could be read: a failed save leaves no workspace behind.
+    """
+    if not isinstance(space_id, UUID):
+        return _save_read(user, _read(user, url), access.space_for(user, space_id(), WRITER), parent_page_id, title)
     space = access.space_for(user, space_id, WRITER)
     access.may_hold(user, parent_page_id)
     with writing(space.pk, structural=False):
         pass  # refused before anything is requested, and again when the page is written
-    found = _read(user, url)
+    return _save_read(user, _read(user, url), space, parent_page_id, title)
+
+
+def _save_read(user: User, found: Clip, space: Space, parent_page_id: UUID | None, title: str) -> Page:
     named = cut(" ".join(clean_text(title).split()), 500)
     return _save(user, replace(found, title=named) if named else found, space, parent_page_id)
 

@@ -103,21 +103,24 @@ def list_children(
 ) -> Children:  # fmt: skip
     """A piece of the children of a page, or of a space's top level. `order` is custom, updated or title."""
     with access.reading():
-        return _list_children(user, space_id, page_id, cursor=cursor, limit=limit, order=order)
+        seen, space_id = _seen_in(user, space_id, page_id)
+        return _list_children(seen, space_id, page_id, cursor=cursor, limit=limit, order=order)
+
+
+def _seen_in(user: User, space_id: UUID | None, page_id: UUID | None) -> tuple[access.Sight, UUID]:
+    if page_id is None:
+        assert space_id is not None
+        return access.sight(user), access.space_for(user, space_id).pk
+    if open_space := access.open_space_of(user, page_id):
+        return access.Sight(), open_space
+    return access.sight(user), access.page_for(user, page_id).space_id
 
 
 def _list_children(
-    user: User, space_id: UUID | None, page_id: UUID | None, *, cursor: str, limit: int, order: str
+    seen: access.Sight, space_id: UUID, parent_id: UUID | None, *, cursor: str, limit: int, order: str
 ) -> Children:
-    if page_id is not None:
-        page = access.page_for(user, page_id)
-        space_id, parent_id = page.space_id, page.pk
-    else:
-        assert space_id is not None
-        space_id, parent_id = access.space_for(user, space_id).pk, None
-    seen = access.sight(user)
     try:
-        found = children(space_id, parent_id, narrow=seen.rows, cursor=cursor, limit=limit, order=order)
+        found = children(space_id, parent_id, narrow=seen.narrow, cursor=cursor, limit=limit, order=order)
         return replace(found, items=seen.show(found.items))
     except InvalidCursor:
         raise Wrong("cursor", _("The cursor is not valid for this list."), code="bad_cursor") from None
@@ -137,7 +140,7 @@ def save_page(
     new = text.draft(title, content)
     with writing(page.space_id, structural=title is not None and title != page.title):
         page = fresh(page)
-        text.save(page, user, new, version=version, reason=AUTOSAVED if autosave else "saved")
+        page.is_written = text.save(page, user, new, version=version, reason=AUTOSAVED if autosave else "saved")
     return page
 
 

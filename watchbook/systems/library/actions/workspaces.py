@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.models import User, normalise_email
-from watchbook.core.people import invitations, mail, roles
+from watchbook.core.people import invitations, roles
 from watchbook.core.people.models import Invitation
 from watchbook.systems.library import access
 from watchbook.systems.library.errors import NoAccount, NotAllowed, NotFound, Wrong
@@ -182,7 +182,7 @@ def invite_member(user: User, workspace_id: UUID, *, email: str, role: str) -> t
         made, token = invitations.invite(wanted, actor=user)
     except InvalidInput as error:
         raise Wrong("email" if error.field == "email" else "role", error.message) from None
-    return made, "" if mail.send(made, token) else invitations.link(token)
+    return made, "" if invitations.send(made, token) else invitations.link(token)
 
 
 def member_person(workspace_id: UUID, user_id: UUID) -> User:

@@ -11,8 +11,8 @@ from ninja import File, Query, Router, Status
 from ninja.files import UploadedFile
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.document import sends_file
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
+from watchbook.core.api.shell import sends_file
 from watchbook.systems.library import actions
 from watchbook.systems.library.api.schemas import AttachmentList, AttachmentOut
 from watchbook.systems.library.api.workspaces import CHANGING

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from ninja import Query, Router, Schema, Status
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.document import refuses
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Kept, Listing, said
+from watchbook.core.api.shell import refuses
 from watchbook.systems.library import actions
 from watchbook.systems.library.errors import Wrong
 from watchbook.systems.library.models import (

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Listing, said
 from watchbook.systems.library import access, actions, filters
 from watchbook.systems.library.api.pages import seen_pages

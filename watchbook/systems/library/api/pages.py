@@ -16,8 +16,8 @@ from pydantic import Field
 from watchbook.base.store.folder import scratch
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
-from watchbook.core.api.document import refuses, sends_file
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
+from watchbook.core.api.shell import refuses, sends_file
 from watchbook.systems.library import access, actions
 from watchbook.systems.library.api.schemas import (
     BatchList,

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from ninja import Query, Router, Schema, Status
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.document import refuses
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
+from watchbook.core.api.shell import refuses
 from watchbook.systems.library import access, actions
 from watchbook.systems.library.api.migrations import ReconciliationNow, ReconciliationOut, reconciliation_out
 from watchbook.systems.library.api.schemas import (

@@ -115,12 +115,16 @@ class Page(models.Model):
     node_type: str
     is_pinned: bool
     pinned_at: datetime | None
+    # Whether the save that returned it made a version; False if the text was the same.
+    is_written: bool = False
 
     class Meta:
         db_table = "pages"
         indexes = [
             models.Index(fields=["space", "parent_page", "sort_key", "id"], name="pages_siblings"),
             models.Index(fields=["space", "updated_at"], name="pages_recent"),
+            # The newest of several spaces.
+            models.Index(fields=["updated_at", "id"], name="pages_changed"),
         ]
 
     def __str__(self) -> str:

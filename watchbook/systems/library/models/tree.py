@@ -16,6 +16,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Exists, OuterRef, Q
 
 from watchbook.kit.paging import InvalidCursor, as_moment, as_text, as_value, beyond, decode_cursor, encode_cursor
+from watchbook.systems.library.models.listing import as_uuid, others, pinned
 from watchbook.systems.library.models.pages import Page, PageNodeMeta, PageQuerySet
 
 UP = """
@@ -77,21 +78,21 @@ class Crumb(NamedTuple):
 
 def ancestors(page_id: UUID) -> list[Crumb]:
     """Return the path from the top level to the page; empty if the page does not exist. One query."""
-    return [Crumb(_uuid(pk), title) for pk, title in _ask(WAY, page_id)]
+    return [Crumb(as_uuid(pk), title) for pk, title in ask(WAY, page_id)]
 
 
 def ancestors_and_self(page_id: UUID) -> set[UUID]:
-    return {_uuid(row[0]) for row in _ask(UP, page_id)}
+    return {as_uuid(row[0]) for row in ask(UP, page_id)}
 
 
 def subtree(page_id: UUID, space_id: UUID) -> list[UUID]:
     """The page and everything alive below it, parents before their children."""
-    return [_uuid(row[0]) for row in _ask(DOWN, page_id, space_id)]
+    return [as_uuid(row[0]) for row in ask(DOWN, page_id, space_id)]
 
 
 def whole_subtree(page_id: UUID) -> list[UUID]:
     """The page and everything below it, in the trash or not, parents before their children."""
-    return [_uuid(row[0]) for row in _ask(DOWN_ALL, page_id)]
+    return [as_uuid(row[0]) for row in ask(DOWN_ALL, page_id)]
 
 
 def paths(page_ids: Sequence[UUID]) -> dict[UUID, list[Crumb]]:
@@ -99,7 +100,7 @@ def paths(page_ids: Sequence[UUID]) -> dict[UUID, list[Crumb]]:
     if not page_ids:
         return {}
     sql = UP.replace("id = %s", f"id IN ({', '.join(['%s'] * len(page_ids))})", 1)
-    rows = {_uuid(pk): (_uuid(parent) if parent else None, title) for pk, parent, title in _ask(sql, *page_ids)}
+    rows = {as_uuid(pk): (as_uuid(parent) if parent else None, title) for pk, parent, title in ask(sql, *page_ids)}
     found: dict[UUID, list[Crumb]] = {}
     for page_id in page_ids:
         here = rows.get(page_id, (None, ""))[0]
@@ -113,7 +114,7 @@ def paths(page_ids: Sequence[UUID]) -> dict[UUID, list[Crumb]]:
 
 def reachable(space_id: UUID) -> int:
     """Count the live pages that can be reached from the top level of a space."""
-    return int(_ask(LIVE_FROM_ROOTS, space_id, space_id)[0][0])
+    return int(ask(LIVE_FROM_ROOTS, space_id, space_id)[0][0])
 
 
 def whole(ids: Iterable[UUID]) -> list[UUID]:
@@ -122,7 +123,7 @@ def whole(ids: Iterable[UUID]) -> list[UUID]:
     if not wanted:
         return []
     sql = UP.replace("id = %s", f"id IN ({', '.join(['%s'] * len(wanted))})", 1)
-    parents = {_uuid(pk): _uuid(parent) if parent else None for pk, parent, _title in _ask(sql, *wanted)}
+    parents = {as_uuid(pk): as_uuid(parent) if parent else None for pk, parent, _title in ask(sql, *wanted)}
     return [pk for pk in wanted if not _is_below(pk, parents, set(wanted))]
 
 
@@ -137,7 +138,8 @@ def _is_below(pk: UUID, parents: dict[UUID, UUID | None], tops: set[UUID]) -> bo
     return False
 
 
-def _ask(sql: str, *ids: UUID) -> list[tuple[Any, ...]]:
+def ask(sql: str, *ids: UUID) -> list[tuple[Any, ...]]:
+    """Return the rows of a plain query whose values are ids."""
     # The connection itself: each look through Django's stand-in for it costs as much as a step of the walk.
     database = connections[DEFAULT_DB_ALIAS]
     takes_uuid = database.features.has_native_uuid_field
@@ -147,13 +149,6 @@ def _ask(sql: str, *ids: UUID) -> list[tuple[Any, ...]]:
         )
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
-
-
-def _uuid(value: Any) -> UUID:
-    if isinstance(value, UUID):
-        return value
-    # SQLite has 32 plain digits; read as a number they cost half of what the class needs for a text.
-    return UUID(int=int(value, 16)) if len(value) == 32 else UUID(value)
 
 
 USUAL, MOST = 100, 500
@@ -174,26 +169,52 @@ Narrow = Callable[[PageQuerySet], PageQuerySet]
 
 
 def children(
-    space_id: UUID, parent_id: UUID | None, *, narrow: Narrow, cursor: str = "", limit: int = USUAL,
+    space_id: UUID, parent_id: UUID | None, *, narrow: Narrow | None, cursor: str = "", limit: int = USUAL,
     order: str = "custom",
 ) -> Children:  # fmt: skip
     """Live children of a page (or of the top level): pinned ones first, the newest pin on top, then by `order`.
 
-    `narrow` leaves those that the user can read.
+    `narrow` leaves those that the user can read; None: all of them.
     """
     if order not in ORDERS:
         raise KeyError(order)
     limit = min(max(limit, 1), MOST)
     stage, key, pk = _open(cursor, order) if cursor else ("pinned", "", "")
-    rows = _rows(space_id, parent_id, narrow)
+    read_pinned, read_others = _plain(space_id, parent_id) if narrow is None else _narrowed(space_id, parent_id, narrow)
     found: list[Page] = []
     if stage == "pinned":
-        found = list(_pinned(rows, space_id, key, pk)[: limit + 1])
+        found = read_pinned(key, pk, limit + 1)
         key, pk = "", ""
     if len(found) <= limit:
-        found += _unpinned(rows, order, key, pk)[: limit + 1 - len(found)]
+        found += read_others(order, key, pk, limit + 1 - len(found))
     shown = found[:limit]
     return Children(shown, _cursor(shown[-1], order) if len(found) > limit else "")
+
+
+Pinned = Callable[[str, str, int], list[Page]]
+Others = Callable[[str, str, str, int], list[Page]]
+
+
+def _plain(space_id: UUID, parent_id: UUID | None) -> tuple[Pinned, Others]:
+    """How to read where nothing is hidden."""
+
+    def read_pinned(key: str, pk: str, limit: int) -> list[Page]:
+        return pinned(space_id, parent_id, limit, (as_moment(key), UUID(pk)) if pk else None)
+
+    def read_others(order: str, key: str, pk: str, limit: int) -> list[Page]:
+        column, is_backwards = ORDERS[order]
+        after = (as_value(Page._meta.get_field(column), key), UUID(pk)) if pk else None
+        return others(space_id, parent_id, limit, column=column, is_backwards=is_backwards, after=after)
+
+    return read_pinned, read_others
+
+
+def _narrowed(space_id: UUID, parent_id: UUID | None, narrow: Narrow) -> tuple[Pinned, Others]:
+    rows = _rows(space_id, parent_id, narrow)
+    return (
+        lambda key, pk, limit: list(_pinned(rows, space_id, key, pk)[:limit]),
+        lambda order, key, pk, limit: list(_unpinned(rows, order, key, pk)[:limit]),
+    )
 
 
 def _rows(space_id: UUID, parent_id: UUID | None, narrow: Narrow) -> PageQuerySet:

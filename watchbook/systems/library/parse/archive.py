@@ -37,7 +37,7 @@ from watchbook.systems.library.parse.bundle import (
 )
 from watchbook.systems.library.parse.html import TooComplex, clean
 from watchbook.systems.library.parse.links import FILE_PATH, SUFFIXES, Resolver
-from watchbook.systems.library.parse.markdown import compact, read, shaped, to_html, write
+from watchbook.systems.library.parse.markdown import compact, frames_as_links, read, shaped, to_html, write
 
 FORMAT = 1
 TITLE = 500
@@ -158,7 +158,7 @@ def _html_record(path: str, text: str, parent: int | None, bundle: Bundle, is_pi
 
 def to_html_page(body: str) -> str:
     """Return HTML of another program as our text, without the line breaks of its layout."""
-    kept = clean(body)
+    kept = clean(frames_as_links(body))
     try:
         return clean(write(shaped(compact(read(kept)))))
     except RecursionError:
@@ -224,7 +224,8 @@ def _linked(
     ids = {path: pages[place].id for path, place in tree.places.items()}
     ids |= {folder: ids[file] for folder, file in tree.belongs.items()}
     addresses = {path: f"{FILE_PATH}{record.id}/{quote(record.name)}" for path, record in files}
-    resolver = Resolver(ids, addresses, _aliases(pages, tree))
+    folders = [path for path in tree.places if path not in tree.texts]
+    resolver = Resolver(ids, addresses, _aliases(pages, tree), folders=folders)
     for path, place in tree.places.items():
         content, missing = resolver.resolve(path, pages[place].content)
         report.unresolved += [(path, target) for target in missing]

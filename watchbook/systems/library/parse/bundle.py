@@ -15,8 +15,8 @@ from pathlib import Path
 MARKDOWN = (".md", ".markdown", ".mdx")
 HTML = (".html", ".htm")
 MANIFEST = "watchbook.json"
-# Folders of other programs: settings, deleted notes, versions. Skipped by name.
-SKIPPED_FOLDERS = {".obsidian", ".trash", ".git", "__MACOSX", "node_modules"}
+# Folders of other programs: settings, deleted notes, versions. Skipped by name, as is every hidden file (.gitignore).
+SKIPPED_FOLDERS = {"__MACOSX", "node_modules"}
 SKIPPED_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 DEEPEST = 32
 LONGEST_NAME = 1000
@@ -105,7 +105,7 @@ class Bundle:
 
 
 def is_of_a_program(path: str) -> bool:
-    return any(step in SKIPPED_FOLDERS for step in path.split("/"))
+    return any(step in SKIPPED_FOLDERS or step.startswith(".") for step in path.split("/"))
 
 
 def read_upload(path: Path, name: str, folder: Path, report: Report, limits: Limits) -> Bundle:
@@ -174,8 +174,11 @@ def _read_zip(archive: zipfile.ZipFile, folder: Path, report: Report, left: _Lef
 
 
 def _refused(name: str, bundle: Bundle) -> str:
-    if is_of_a_program(name) or name.rpartition("/")[2] in SKIPPED_NAMES:
+    folder, _slash, base = name.rpartition("/")
+    if is_of_a_program(folder) or base in SKIPPED_NAMES:
         return PROGRAM_FOLDER
+    if base.startswith("."):
+        return SETTINGS
     return DUPLICATE_NAME if name in bundle.files else ""
 
 

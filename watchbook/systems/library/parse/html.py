@@ -45,7 +45,8 @@ CHOICES = {
 }
 IDS = {"data-page", "data-file", "data-person"}
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{1,18}", re.ASCII)
-SCHEMES = {"http", "https", "mailto"}
+# `obsidian` and `zotero` open a note or a reference in the program that an import came from.
+SCHEMES = {"http", "https", "mailto", "tel", "obsidian", "zotero"}
 LANGUAGE = "language-"
 NUMBERS = {"start", "colspan", "rowspan"}
 BLOCKS = {

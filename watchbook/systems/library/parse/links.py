@@ -107,16 +107,27 @@ class Resolver:
     """Finds the page or attachment that a link of an imported file means, by path and by name."""
 
     def __init__(
-        self, ids: Mapping[str, str], files: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None
+        self,
+        ids: Mapping[str, str],
+        files: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        *,
+        folders: Collection[str] = (),
     ) -> None:
-        """`ids` are page ids by path of file or folder, `files` addresses of attachments by path."""
+        """`ids` are page ids by path of file or folder, `files` addresses of attachments by path.
+
+        A name alone never means one of the `folders`: [[Vault]] is a page that is missing, as in Obsidian.
+        """
         self._paths = {path: f"{PAGE_PATH}{pk}/" for path, pk in ids.items()} | dict(files or {})
+        self._folders = {f"{PAGE_PATH}{ids[path]}/" for path in folders}
         self._folded: dict[str, str] = {}
         self._ends: dict[str, str] = {}
         self.found = 0
         # Of equal names the one with the shortest path is meant, as in Obsidian.
         for path in sorted(self._paths, key=lambda path: (path.count("/"), path)):
             self._folded.setdefault(_fold(path), self._paths[path])
+            if self._paths[path] in self._folders:
+                continue
             steps = _without_suffix(path).split("/")
             for n in range(len(steps)):
                 self._ends.setdefault(_fold("/".join(steps[n:])), self._paths[path])
@@ -162,9 +173,10 @@ class Resolver:
     def _by_name(self, path: str, target: str) -> str | None:
         if not target:
             return self._paths.get(path)
-        return (
-            self._by_path(path, target) or self._by_path("", target) or self._ends.get(_fold(_without_suffix(target)))
-        )
+        for found in (self._by_path(path, target), self._by_path("", target)):
+            if found and found not in self._folders:
+                return found
+        return self._ends.get(_fold(_without_suffix(target)))
 
 
 def _with_anchor(address: str, anchor: str) -> str:
@@ -240,7 +252,8 @@ def _wikilink(hit: re.Match[str], address_of: Callable[[str], str | None], is_kn
     if hit[0][0] == "!" and found.startswith(FILE_PATH) and target.lower().endswith(PICTURE_SUFFIXES):
         # `|300` is a width, everything else a description.
         return f'<img src="{found}" alt="{"" if words.replace("x", "").isdigit() else words}">'
-    shown = words or hit[1].strip() or (hit[2] or "").lstrip("#")
+    heading = "" if anchor.startswith("#^") else (hit[2] or "").lstrip("#").replace("#", " &gt; ")
+    shown = words or " &gt; ".join(part for part in (hit[1].strip(), heading) if part) or anchor.lstrip("#")
     return f'<a href="{escape(_with_anchor(found, anchor.lstrip("#")))}" rel="noopener noreferrer">{shown}</a>'
 
 

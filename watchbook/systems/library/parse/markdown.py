@@ -121,11 +121,26 @@ def _drop_last_break(pre: Node) -> None:
 
 
 MARKS = {"strong": "**", "em": "*", "s": "~~"}
-_SPECIAL = re.compile(r"([\\`*_\[\]<>&~|!])")
+# Signs that would be markup where they stand. In snake_case, [1], [[name]], a < b and AT&T they are text.
+_SPECIAL = re.compile(
+    r"[\\`*]"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+    r"|<(?=[A-Za-z/!?])"
+    r"|&(?=#?\w{1,40};)"
+    r"|~(?=~)|(?<=~)~"
+    r"|\](?=\()"
+    r"|!(?=\[)"
+)
 
 
 def inline(nodes: Iterable[Node]) -> str:
-    return "".join(_one(node) for node in nodes)
+    written = ""
+    for node in nodes:
+        one = _one(node)
+        if written.endswith("!") and one.startswith("["):  # a link, not a picture
+            written = f"{written[:-1]}\\!"
+        written += one
+    return written
 
 
 def _one(node: Node) -> str:
@@ -140,14 +155,14 @@ def _one(node: Node) -> str:
     if node.tag == "a":
         return _link(node)
     if node.tag == "img":
-        return f"![{_escaped(node.attributes.get('alt', ''))}]({_target(node, 'src')})"
+        return f"![{_balanced(_escaped(node.attributes.get('alt', '')))}]({_target(node, 'src')})"
     # What Markdown has no mark for stays a tag around Markdown.
     opened, closed = write(Node(node.tag, node.attributes)).rsplit("</", 1)
     return f"{opened}{inline(node.children)}</{closed}"
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def _code(node: Node) -> str:
@@ -162,14 +177,22 @@ def _code(node: Node) -> str:
 def _link(node: Node) -> str:
     if "href" not in node.attributes:
         return write(node)
-    return f"[{inline(node.children)}]({_target(node, 'href')})"
+    return f"[{_balanced(inline(node.children))}]({_target(node, 'href')})"
+
+
+def _balanced(words: str) -> str:
+    """Return the words of a link or picture, in which brackets must come in pairs."""
+    return words if words.count("[") == words.count("]") else re.sub(r"(?<!\\)[\[\]]", r"\\\g<0>", words)
+
+
+_PLAIN_ADDRESS = re.compile(r"[^\s()<>\\\x00-\x20]+")
 
 
 def _target(node: Node, name: str) -> str:
     address = node.attributes.get(name, "").replace("<", "%3C").replace(">", "%3E").replace("\n", "%0A")
     title = node.attributes.get("title")
     quoted = f' "{title.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"' if title else ""
-    return f"<{address}>{quoted}"
+    return f"{address if _PLAIN_ADDRESS.fullmatch(address) else f'<{address}>'}{quoted}"
 
 
 LISTS = ("ul", "ol")
@@ -181,7 +204,16 @@ APART = "<!-- -->"
 def _renderer() -> Any:
     from markdown_it import MarkdownIt  # a second of start-up that only imports and exports need
 
-    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    found = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    define = next(rule.fn for rule in found.block.ruler.__rules__ if rule.name == "reference")
+
+    def define_no_footnote(state: Any, first: int, last: int, silent: bool) -> bool:
+        """A footnote would be read as the address of a link, and its text be lost; it stays as it is written."""
+        start = state.bMarks[first] + state.tShift[first]
+        return not state.src.startswith("[^", start) and bool(define(state, first, last, silent))
+
+    found.block.ruler.at("reference", define_no_footnote)
+    return found
 
 
 def to_html(markdown: str) -> str:
@@ -197,11 +229,23 @@ def _rendered(markdown: str) -> str:
     """Return the HTML of the parser, with alignment as an attribute instead of a style."""
     parser = _renderer()
     tokens = parser.parse(markdown)
-    for token in tokens:
+    for token in [inner for outer in tokens for inner in (outer, *(outer.children or ()))]:
+        if token.type in ("html_block", "html_inline"):
+            token.content = frames_as_links(token.content)
         style = str(token.attrs.pop("style", "")) if token.type in ("th_open", "td_open") else ""
         if style:
             token.attrs["align"] = style.removeprefix("text-align:")
     return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+_FRAME = re.compile(
+    r"<iframe\b[^<>]{0,2000}?\bsrc=[\"']?(https?://[^\s\"'<>]{1,2000})[^<>]{0,2000}>(?:\s*</iframe>)?", re.I
+)
+
+
+def frames_as_links(html: str) -> str:
+    """Return the markup with a link instead of each embedded page of another server: none is loaded, none is lost."""
+    return _FRAME.sub(r'<p><a href="\1">\1</a></p>', html)
 
 
 def shaped(node: Node) -> Node:
@@ -365,7 +409,12 @@ def _inner(node: Node) -> str:
     return _joined(blocks, [_block(block) for block in blocks]).rstrip("\n")
 
 
-_AT_START = re.compile(r"^(\s*)([-+#=>~]|\d+(?=[.)]))", re.MULTILINE)
+_AT_START = re.compile(
+    r"^([^\S\n]*)"
+    r"(#{1,6}(?=\s|\Z)|[-+](?=\s|\Z)|-(?=-*[ \t]*$)|=(?==*[ \t]*$)|[>|]|"
+    r"\[(?=[^\^\]\n][^\]\n]*\]:)|\d{1,9}(?=[.)](?:\s|\Z)))",
+    re.MULTILINE,
+)
 
 
 def _lines(text: str) -> str:
@@ -424,6 +473,10 @@ def _table(node: Node) -> str:
     )
     if not is_plain:
         return _raw(node)
-    lines = ["| " + " | ".join(inline(cell.children).replace("\n", " ") for cell in row) + " |" for row in cells]
+    lines = ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in cells]
     lines.insert(1, "|" + "".join(f" {ALIGNED[cell.attributes.get('align', '')]} |" for cell in cells[0]))
     return "\n".join(lines)
+
+
+def _cell(cell: Node) -> str:
+    return inline(cell.children).replace("\n", " ").replace("|", "\\|")

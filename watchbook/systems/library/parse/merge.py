@@ -23,6 +23,9 @@ THEIRS, YOURS, BOTH = "theirs", "yours", "both"
 COMPARED = 200
 # A tag, an entity, one Chinese character, a word, blanks, or one other sign.
 _TOKEN = re.compile("<[^>]*>|&[^;\\s]{1,32};|[\u3400-\u9fff]|[^\\W\u3400-\u9fff]+|\\s+|.", re.DOTALL)
+_TAG = re.compile("<(/?)([a-z0-9]+)")
+# Two letters of one word, not of Chinese.
+_WORD = re.compile("[^\\W\u3400-\u9fff]{2}")
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def merge_title(base: str | None, theirs: str, yours: str) -> tuple[str, bool]:
 def merge_words(base: str, theirs: str, yours: str) -> str | None:
     """Return the text with the changes of both, or None where both changed the same words.
 
-    Two insertions at one point are both kept, first theirs, then yours.
+    Two insertions at one point are both kept, first theirs, then yours; words that both begin or end with come once.
     """
     tokens = _TOKEN.findall(base)
     left, right = _edits(tokens, _TOKEN.findall(theirs)), _edits(tokens, _TOKEN.findall(yours))
@@ -87,11 +90,55 @@ def merge_words(base: str, theirs: str, yours: str) -> str | None:
         if mine and others and first != second and low != high:
             return None
         found += tokens[place:low]
-        found += first if mine else second
-        if mine and others and first != second:
-            found += second
+        found += _once(first, second) if mine and others else first if mine else second
         place = high
     return "".join([*found, *tokens[place:]])
+
+
+def _once(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return two insertions at one point, one after the other; what both begin or end with comes once.
+
+    A writer whose answer was lost sends words again that were saved before, with new words behind or before them.
+    """
+    ours, others = _spaced(first), _spaced(second)
+    most = min(len(ours), len(others))
+    head = next((n for n in range(most) if ours[n] != others[n]), most)
+    while not _is_closed(ours[:head]):
+        head -= 1
+    most -= head
+    tail = next((n for n in range(most) if ours[-1 - n] != others[-1 - n]), most)
+    while not _is_closed(ours[len(ours) - tail :]):
+        tail -= 1
+    before, between = "".join(ours[: len(ours) - tail]), "".join(others[head : len(others) - tail])
+    if _WORD.fullmatch(before[-1:] + between[:1]):
+        return [*first, *second]  # else two words would become one
+    return [before, between, *ours[len(ours) - tail :]]
+
+
+def _spaced(tokens: Sequence[str]) -> list[str]:
+    """Join each token with the blanks before it; with those behind it if the first token is none."""
+    is_before = bool(tokens) and _is_blank(tokens[0])
+    found: list[str] = []
+    for number, token in enumerate(tokens):
+        if number and _is_blank(tokens[number - 1] if is_before else token):
+            found[-1] += token
+        else:
+            found.append(token)
+    return found
+
+
+def _is_blank(sign: str) -> bool:
+    return sign.isspace() or sign == "<br>"
+
+
+def _is_closed(tokens: Sequence[str]) -> bool:
+    """Whether every element that begins in the tokens ends there, and the other way round."""
+    depth = 0
+    for end, name in _TAG.findall("".join(tokens)):
+        depth += 0 if name in VOID else -1 if end else 1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def union(first: Sequence[str], second: Sequence[str]) -> list[str]:

@@ -67,11 +67,17 @@ def pages(desk):
 
 def test_link_targets_are_found_by_words_of_the_title(desk, pages, django_assert_max_num_queries):
     _home, tides, bus, night = pages
-    with django_assert_max_num_queries(26):
-        found = client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": "night"}).json()
+    client = client_of(desk.wanda)
+    with django_assert_max_num_queries(19):
+        found = client.get(url("link_targets", tides.pk), {"q": "night"}).json()
     assert [one["title"] for one in found] == ["Night bus", "The night"]
     first = {"id": str(bus.pk), "title": "Night bus", "path": "Space / Home", "url": f"/library/pages/{bus.pk}/"}
     assert found[0] == first
+    for words in ("nig", "NIGHT bu", "night, bus"):
+        assert client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": words}).json()[0]["title"] == "Night bus"
+    assert client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": "home"}).json()[0]["title"] == "Home"
+    for words in ("ight", "...", "night fog"):
+        assert client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": words}).json() == []
     latest = client_of(desk.rene).get(url("link_targets", tides.pk)).json()
     assert [one["id"] for one in latest][:2] == [str(night.pk), str(bus.pk)]
 

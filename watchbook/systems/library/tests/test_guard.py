@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = ("search_documents", "stream_entries", "audit_events")
 READING = {
     "ImportPlan", "list_attachments", "open_attachment", "open_shared", "thumbnail",
-    "from_markdown", "is_watching", "link_targets", "list_suggestions", "list_threads", "people_of",
+    "from_markdown", "is_watching", "link_targets", "list_suggestions", "list_threads", "people_of", "titled",
     "short_name", "skip_reason",
     "Imported", "export_page", "open_import", "Links", "links_of", "list_backlinks", "unlinked_mentions",
     "breadcrumb", "check_workspace", "clips_folder", "compare_versions", "export_space", "find_person",

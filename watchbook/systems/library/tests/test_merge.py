@@ -66,6 +66,29 @@ def test_one_paragraph_changed_in_two_places_is_merged_by_words():
     assert items == "<ul><li>a</li><li>t</li><li>y</li></ul>"
 
 
+@pytest.mark.parametrize(
+    ("base", "theirs", "yours", "merged"),
+    [
+        ("a b", "a W1 X b", "a W1 W2 b", "a W1 X W2 b"),
+        ("a b", "a X W1 b", "a W2 W1 b", "a X W2 W1 b"),
+        ("a b", "a W1 b", "a W1 W2 b", "a W1 W2 b"),
+        ("a b", "a W1 X b", "a W1 b", "a W1 X b"),
+        ("a", "a W1 X", "a W1 W2", "a W1 X W2"),
+        ("a", "a X", "a Y", "a X Y"),
+        ("a b", "a X b", "a Y b", "a X Y b"),
+        ("潮汐", "潮汐表新", "潮汐表旧", "潮汐表新旧"),
+        ("a", "a<br>t", "a<br>y", "a<br>t<br>y"),
+        ("a", "a<br>W1 X", "a<br>W1 W2", "a<br>W1 X W2"),
+        ("a", "a.x", "a.y", "a.x.y"),
+        ("a", "a <em>t</em>", "a <em>y</em>", "a <em>t</em> <em>y</em>"),
+        ("a", "a <em>t</em>", "a <em>t</em> y", "a <em>t</em> y"),
+    ],
+)
+def test_words_that_both_added_at_one_point_come_once(base, theirs, yours, merged):
+    """A writer that did not get the answer sends saved words again, on the old version."""
+    assert result(text(base), text(theirs), text(yours)) == text(merged)
+
+
 def test_marks_that_do_not_fit_into_each_other_are_a_conflict():
     parts = merge("<p>a b c</p>", "<p><em>a b</em> c</p>", "<p>a <strong>b c</strong></p>")
     assert [part.is_conflict for part in parts] == [True]
@@ -228,3 +251,15 @@ def test_merge_page_keeps_the_rename_of_the_other_writer(desk, page):
     client.post(url("merge", page.pk), {**asked, "title": shown.context["title"], "merged": 1, "shown": 2})
     saved = Page.objects.get(pk=page.pk)
     assert (saved.title, saved.content) == ("Tide table", text("one of theirs", "two of mine"))
+
+
+def test_save_of_an_unchanged_text_returns_what_others_wrote(desk, page):
+    """Else the editor takes the new number for its old text, and its next save removes the words of the others."""
+    actions.save_page(desk.sven, page.pk, version=1, content=f"{page.content}<p>Words of Sven</p>")
+    answer = client_of(desk.wanda).post(
+        f"/library/pages/{page.pk}/save/",
+        {"version": 1, "title": page.title, "content": page.content, "auto": "1"},
+        headers={"Accept": "application/json"},
+    )
+    assert answer.json()["version"] == 2
+    assert "Words of Sven" in answer.json()["content"]

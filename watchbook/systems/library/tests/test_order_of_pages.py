@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.timezone import localtime
 
 from watchbook.base.testing.people import client_of
 from watchbook.systems.library import actions, filters
@@ -152,13 +153,13 @@ class TestSearch:
         actions.set_tags(desk.wanda, old.pk, ["harbour"])
         later(days=3)
         new = actions.create_page(desk.sven, desk.space.pk, title="New ferry", parent_page_id=home.pk)
-        tag, day = Tag.objects.get(), f"{new.updated_at:%Y-%m-%d}"
+        tag, day = Tag.objects.get(), f"{localtime(new.updated_at):%Y-%m-%d}"
         assert titles(search(desk, q="ferry")) == ["New ferry", "Old ferry"]
         assert titles(search(desk, q="ferry", tag=str(tag.pk))) == ["Old ferry"]
         assert titles(search(desk, tag=str(tag.pk))) == ["Old ferry"]
         assert titles(search(desk, q="ferry", author=desk.sven.email)) == ["New ferry"]
         assert titles(search(desk, q="ferry", since=day)) == ["New ferry"]
-        assert titles(search(desk, q="ferry", until=f"{old.updated_at:%Y-%m-%d}")) == ["Old ferry"]
+        assert titles(search(desk, q="ferry", until=f"{localtime(old.updated_at):%Y-%m-%d}")) == ["Old ferry"]
         assert titles(search(desk, q="ferry", space=str(desk.space.pk))) == ["New ferry", "Old ferry"]
         assert titles(search(desk)) == []
 

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from watchbook.base.testing.environment import NIGHTLY
 from watchbook.base.testing.people import client_of
 from watchbook.systems.library import actions
 from watchbook.systems.library.models import Page
@@ -151,7 +152,7 @@ class TestFolder:
         client = client_of(desk.wanda)
         shown = [url("space", desk.space.pk), url("page", folder.pk), url("page", file.pk), url("page_tree", folder.pk)]
         before = [queries(client, address) for address in shown]
-        for number in range(60):
+        for number in range(60 if NIGHTLY else 20):
             leaf = desk.file(f"Leaf {number:02}", folder)
             desk.folder(f"Branch {number:02}", folder)
             desk.file("Inside", leaf)

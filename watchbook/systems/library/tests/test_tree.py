@@ -7,9 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from watchbook.base.testing.environment import NIGHTLY
-from watchbook.systems.library import actions
+from watchbook.systems.library import access, actions
 from watchbook.systems.library.errors import Cycle, Hierarchy, NoAllowedParent, NotFound
 from watchbook.systems.library.models import Page, PageNodeMeta, Space
+from watchbook.systems.library.models.tree import children
 
 pytestmark = pytest.mark.django_db
 
@@ -124,6 +125,59 @@ def test_pins_come_first_and_pages_of_the_list_lose_nobody(desk):
                 break
         assert sorted(seen) == [f"{n:02}" for n in range(25)]
         assert seen[:3] == ["03", "07", "20"]
+
+
+def test_plain_query_and_narrowed_query_list_the_same(desk, later):
+    """Where nothing is hidden a list is read with plain SQL; what it returns is what the ORM returns."""
+    home = desk.folder("Home")
+    made = [desk.page(f"页 {n % 5}", "folder" if n % 3 else "file", home) for n in range(12)]
+    for n in (2, 4, 8):
+        later(minutes=1)
+        actions.pin_page(desk.wanda, made[n].pk, pinned=True)
+    actions.trash_page(desk.wanda, desk.file("Below", made[4]).pk)
+    desk.file("Below", made[1])
+    columns = [field.attname for field in Page._meta.concrete_fields if field.attname != "content"]
+    columns += ["node_type", "is_pinned", "pinned_at", "has_children"]
+    for parent in (home.pk, None):
+        for order in ("custom", "updated", "title"):
+            cursor = ""
+            while True:
+                ways = [
+                    children(desk.space.pk, parent, narrow=narrow, cursor=cursor, limit=5, order=order)
+                    for narrow in (None, lambda rows: rows)
+                ]
+                plain, narrowed = ([[getattr(row, name) for name in columns] for row in one.items] for one in ways)
+                assert plain == narrowed
+                assert ways[0].next == ways[1].next
+                cursor = ways[0].next
+                if not cursor:
+                    break
+    assert ways[0].items[0].content == "", "loaded when it is asked for"
+
+
+def test_short_way_to_a_list_opens_to_those_who_can_open_the_page(desk):
+    home = desk.folder("Home")
+    trashed = desk.folder("Gone", home)
+    actions.trash_page(desk.wanda, trashed.pk)
+
+    def openers(page: Page) -> set[str]:
+        return {name for name in desk.people if access.open_space_of(desk.people[name], page.pk) == desk.space.pk}
+
+    readers = {"olga", "adam", "sven", "wanda", "rene", "zita"}
+    assert openers(home) == readers
+    assert openers(trashed) == set()
+    inner = desk.folder("Inner", home)
+    actions.restrict_page(desk.sven, inner.pk, user_ids=[], group_ids=[])
+    assert openers(home) == set(), "asks the long way, which knows what is hidden"
+    assert [page.title for page in actions.list_children(desk.rene, page_id=home.pk).items] == []
+    assert [page.title for page in actions.list_children(desk.sven, page_id=home.pk).items] == ["Inner"]
+    actions.unrestrict_page(desk.sven, inner.pk)
+    actions.set_approved_only(desk.sven, desk.space.pk, on=True)
+    assert openers(home) == set()
+    actions.set_approved_only(desk.sven, desk.space.pk, on=False)
+    assert openers(home) == readers
+    actions.delete_space(desk.olga, desk.space.pk, name=desk.space.name)
+    assert openers(home) == set()
 
 
 def test_the_way_to_a_page_begins_at_the_top(desk):

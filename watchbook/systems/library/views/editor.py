@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from watchbook.kit.links import asset_url
+from watchbook.kit.formatting import asset_url
 from watchbook.systems.library import actions
 from watchbook.systems.library.models import Page
 from watchbook.systems.library.store.publish import page_path

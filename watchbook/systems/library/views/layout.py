@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.db.models import Case, Exists, OuterRef, Q, When
-from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -81,7 +80,7 @@ def tree_of(user: User, space: Space, way: Sequence[Crumb] = ()) -> Branch:
 
 def branch(user: User, space_id: UUID, parent_id: UUID | None) -> Branch:
     seen = access.sight(user)
-    piece = children(space_id, parent_id, narrow=seen.rows, limit=PIECE)
+    piece = children(space_id, parent_id, narrow=seen.narrow, limit=PIECE)
     return Branch([_node(page) for page in seen.show(piece.items)], piece.next, parent_id)
 
 
@@ -124,6 +123,8 @@ def _draw(request: HttpRequest, *, space_id: UUID | None = None, page_id: UUID |
 
 
 MOST = 200
+# Pages and folders with these words, of which folders are shown.
+MOST_TITLED = 400
 
 
 @dataclass(frozen=True)
@@ -169,9 +170,7 @@ def targets_in(
     """Folders in their order; `first` is ahead of them, so that it is among those that are shown."""
     rows = access.sight(user).rows(Page.objects.live().filter(space=space))
     if words:
-        # Not icontains: where titles are compared byte by byte it tells A from a.
-        low = rows.annotate(low_title=Lower("title"))
-        rows = low.filter(Q(low_title__contains=words.lower()) | Q(title__contains=words))
+        rows = rows.filter(pk__in=actions.titled(access.scopes_in(user, [space.pk]), words, MOST_TITLED))
         # A file may stand below a file; these are too many for a list, so they are found by name only.
         if not moved or any(page.node_type == NodeType.FOLDER for page in moved):
             rows = rows.folders()

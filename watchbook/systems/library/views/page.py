@@ -161,7 +161,7 @@ def save(request: HttpRequest, page_id: UUID) -> HttpResponse:
     if not is_script(request):
         return done(request, page_path(page_id), _("Saved."))
     # Someone else saved before: the editor gets what it does not show yet.
-    is_merged = saved.version > given_number(request, "version") + 1
+    is_merged = saved.version > given_number(request, "version") + saved.is_written
     merged = {"title": saved.title, "content": saved.content} if is_merged else {}
     if is_merged and "markdown" in request.POST:
         merged["markdown"] = to_markdown(saved.content)

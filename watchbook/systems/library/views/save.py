@@ -16,7 +16,7 @@ from watchbook.base.text import clean_text, cut
 from watchbook.base.web.address import check_url
 from watchbook.base.web.errors import WebError
 from watchbook.core.accounts.models import User
-from watchbook.core.sources import pasted
+from watchbook.core.sources import records
 from watchbook.systems.library import access, actions
 from watchbook.systems.library.errors import NotAllowed, NotFound, Problem, Wrong
 from watchbook.systems.library.models import Page
@@ -50,7 +50,7 @@ def save(request: HttpRequest) -> HttpResponse:
 def _address(request: HttpRequest) -> str:
     """The address that was given; other apps name it in a text, with words around it."""
     for name in ("url", "text"):
-        if found := pasted.read(given(request, name)).url:
+        if found := records.read(given(request, name)).url:
             return found
     return ""
 
@@ -71,12 +71,13 @@ def _form(request: HttpRequest, url: str) -> dict[str, Any]:
 def _save(request: HttpRequest, url: str) -> HttpResponse:
     if not url:
         raise Wrong("url", _("Enter the address of a web page."))
-    space_id = first_space(request) if given(request, "space") == "first" else given_id(request, "space")
-    if space_id is None:
+    space_id = given_id(request, "space") if given(request, "space") != "first" else None
+    if space_id is None and given(request, "space") != "first":
         raise Wrong("space", _("Choose a space."))
     parent = given_id(request, "parent") if given(request, "parent") != "top" else None
+    place = space_id or (lambda: first_space(request))
     made = actions.save_address(
-        reader(request), url, space_id=space_id, parent_page_id=parent, title=given(request, "title")
+        reader(request), url, space_id=place, parent_page_id=parent, title=given(request, "title")
     )
     return done(request, page_path(made.pk), _("Saved to library."))
 

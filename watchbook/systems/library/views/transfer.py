@@ -28,6 +28,10 @@ from watchbook.systems.library.views.layout import frame, targets_in, writable
 
 # Names in one message; the API and the command list all.
 LISTED = 50
+FORMATS = {
+    "markdown": "Markdown", "obsidian": "Obsidian", "notion": "Notion", "outline": "Outline", "docmost": "Docmost",
+    "docusaurus": "Docusaurus", "github wiki": "GitHub wiki", "bookstack": "BookStack", "html": "HTML", "docx": "Word",
+}  # fmt: skip
 
 
 @require_http_methods(["GET", "POST"])
@@ -49,7 +53,10 @@ def import_file(request: HttpRequest, space_id: UUID) -> HttpResponse:
     if parent:
         context["parent"] = actions.open_page(user, parent)
     shown = {**frame(user, space), **context}
-    return render(request, "library/import.html", shown, status=422 if "problem" in context else 200)
+    # A part of the page is only replaced by a response that is no error.
+    stays = request.headers.get("HX-Request") == "true"
+    status = 422 if "problem" in context and not stays else 200
+    return render(request, "library/import.html", {**shown, "stays": stays}, status=status)
 
 
 def _import(request: HttpRequest, space: Space, parent: UUID | None) -> HttpResponse | actions.ImportPlan:
@@ -115,6 +122,7 @@ def import_report(request: HttpRequest, import_id: UUID) -> HttpResponse:
         **frame(user, found.space), "log": found, "facts": found.report, "rows": rows, "tops": list(tops[:LISTED]),
         "converted": converted_rows(found.report),
         "problems": found.report["skipped_count"] + found.report["unresolved_count"],
+        "format": FORMATS.get(found.format, found.format),
     }  # fmt: skip
     return render(request, "library/import_report.html", context)
 

@@ -11,7 +11,7 @@ import { icon, made, words } from "./page.js";
 import { highlighter, LANGUAGES } from "./languages.js";
 
 const CALLOUTS = ["note", "tip", "important", "warning", "caution"];
-const ADDRESS = /^(https?:|mailto:|\/(?!\/)|#)/i;
+const ADDRESS = /^(https?:|mailto:|tel:|obsidian:|zotero:|\/(?!\/)|#)/i;
 
 // A picture of another site is never asked for: it is a token with its words. Ours are shown.
 export const isOurs = (address) => address.startsWith("/") && !address.startsWith("//");
@@ -185,6 +185,20 @@ const Item = ListItem.extend({
 const Task = TaskItem.extend({
   parseHTML: () => [{ tag: 'li[data-type="taskItem"]', priority: 60 }],
   renderHTML: ({ HTMLAttributes }) => ["li", mergeAttributes({ "data-type": "taskItem" }, HTMLAttributes), 0],
+  addKeyboardShortcuts() {
+    // Of the innermost task only: those around it have boxes of their own.
+    const toggle = ({ editor: { state, view } }) => {
+      const { $from } = state.selection;
+      for (let depth = $from.depth; depth > 0; depth -= 1) {
+        const { type, attrs } = $from.node(depth);
+        if (type !== this.type) continue;
+        view.dispatch(state.tr.setNodeMarkup($from.before(depth), undefined, { ...attrs, checked: !attrs.checked }));
+        return true;
+      }
+      return false;
+    };
+    return { ...this.parent?.(), "Mod-Enter": toggle };
+  },
   addInputRules() {
     return [
       wrappingInputRule({

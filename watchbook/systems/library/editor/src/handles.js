@@ -36,6 +36,35 @@ export const moveBlock = (state, dispatch, step) => {
   return true;
 };
 
+// The block around the cursor, or the selected one.
+const blockAround = ({ doc, selection }) => {
+  const $at = selection.$from;
+  const depth = selection instanceof NodeSelection && $at.depth === 0 ? 0 : movable($at);
+  const from = depth ? $at.before(depth) : $at.pos;
+  const node = doc.nodeAt(from);
+  return node && { from, node };
+};
+
+// What can be done with a block: at its grip, and in the toolbar for phones and keyboards.
+export const blockMenu = (editor) => {
+  const { view } = editor;
+  const change = (make) => () => {
+    const block = blockAround(view.state);
+    if (block) view.dispatch(make(view.state.tr, block));
+    editor.commands.focus();
+  };
+  const move = (step) => () => {
+    moveBlock(view.state, view.dispatch, step);
+    editor.commands.focus();
+  };
+  return [
+    { title: words.moveUp, icon: "up", key: "Alt+Shift+↑", run: move(-1) },
+    { title: words.moveDown, icon: "down", key: "Alt+Shift+↓", run: move(1) },
+    { title: words.duplicate, icon: "copy", run: change((tr, { from, node }) => tr.insert(from + node.nodeSize, node)) },
+    { title: words.remove, icon: "trash", danger: true, apart: true, run: change((tr, { from, node }) => tr.delete(from, from + node.nodeSize)) },
+  ];
+};
+
 class Grip {
   constructor(editor, view) {
     Object.assign(this, { editor, view, at: -1 });
@@ -92,21 +121,7 @@ class Grip {
 
   #menu() {
     if (!this.#select()) return;
-    const run = (command) => () => {
-      command();
-      this.editor.commands.focus();
-    };
-    menuAt(this.move, words.moveBlock, [
-      { title: words.moveUp, icon: "up", key: "Alt+Shift+↑", run: run(() => moveBlock(this.view.state, this.view.dispatch, -1)) },
-      { title: words.moveDown, icon: "down", key: "Alt+Shift+↓", run: run(() => moveBlock(this.view.state, this.view.dispatch, 1)) },
-      { title: words.duplicate, icon: "copy", run: run(() => this.#duplicate()) },
-      { title: words.remove, icon: "trash", danger: true, apart: true, run: run(() => this.editor.commands.deleteSelection()) },
-    ], () => this.editor.commands.focus());
-  }
-
-  #duplicate() {
-    const node = this.view.state.doc.nodeAt(this.at);
-    this.view.dispatch(this.view.state.tr.insert(this.at + node.nodeSize, node));
+    menuAt(this.move, words.moveBlock, blockMenu(this.editor), () => this.editor.commands.focus());
   }
 
   #drag(event) {

@@ -1,12 +1,13 @@
 // The editor of a page. Without a script the page shows its text and links to the Markdown view, which is a plain form.
 import { Editor } from "@tiptap/core";
 import { DOMParser as Parser, Fragment } from "@tiptap/pm/model";
-import { Selection } from "@tiptap/pm/state";
+import { Selection, TextSelection } from "@tiptap/pm/state";
 import { extensions } from "./blocks.js";
 import { Handles } from "./handles.js";
 import { Menus } from "./menus.js";
 import { ask, form, place, text } from "./page.js";
 import { cleanPaste, isMarkdown, withoutStyles } from "./paste.js";
+import { changes, moved } from "./rebase.js";
 import { Saving } from "./save.js";
 import { stored } from "./stored.js";
 import { askLink, toolbar } from "./toolbar.js";
@@ -26,7 +27,9 @@ class Source {
   constructor(editor) {
     this.editor = editor;
     this.sinceSent = null;
-    editor.on("transaction", ({ transaction }) => this.sinceSent?.push(...transaction.mapping.maps));
+    editor.on("transaction", ({ transaction, appendedTransactions }) => {
+      for (const one of [transaction, ...appendedTransactions]) this.sinceSent?.push(...one.mapping.maps);
+    });
   }
 
   read() {
@@ -44,16 +47,15 @@ class Source {
     const since = this.sinceSent;
     this.sinceSent = null;
     const { state, view } = this.editor;
-    const merged = withLastLine(parsed(this.editor, told.content), mark);
-    const places = differing(mark, merged);
-    const moved = places.map(([from, to, slice]) => {
-      let [start, end] = [from, to];
-      for (const map of since) [start, end] = [map.map(start, -1), map.map(end, 1)];
-      return [start, end, slice, mark.slice(from, to)];
-    });
-    if (moved.some(([start, end, , before]) => !state.doc.slice(start, end).eq(before))) return false;
+    const places = moved(changes(mark, withLastLine(parsed(this.editor, told.content), mark)), mark, since, state.doc);
+    if (!places) return false;
     const tr = state.tr.setMeta("addToHistory", false).setMeta("theirs", true);
-    for (const [start, end, slice] of moved.reverse()) tr.replaceWith(start, end, slice);
+    for (const [start, end, fragment] of places.reverse()) tr.replaceWith(start, end, fragment);
+    // What others wrote at the cursor comes behind it: the word that is being typed stays one.
+    if (state.selection instanceof TextSelection) {
+      const [anchor, head] = [state.selection.anchor, state.selection.head].map((at) => tr.doc.resolve(tr.mapping.map(at, -1)));
+      tr.setSelection(TextSelection.between(anchor, head));
+    }
     view.dispatch(tr);
     return true;
   }
@@ -71,33 +73,6 @@ const withLastLine = (doc, shown) => {
   const last = shown.lastChild;
   if (!last || last.type.name !== "paragraph" || last.content.size || doc.lastChild?.eq(last)) return doc;
   return doc.copy(doc.content.append(Fragment.from(last)));
-};
-
-// The outermost blocks that differ, as places in the old document with the new blocks. Equal ones are found from both ends.
-const differing = (before, after) => {
-  let head = 0;
-  const most = Math.min(before.childCount, after.childCount);
-  while (head < most && before.child(head).eq(after.child(head))) head += 1;
-  let tail = 0;
-  while (tail < most - head && before.child(before.childCount - 1 - tail).eq(after.child(after.childCount - 1 - tail))) tail += 1;
-  const found = [];
-  const rest = { old: before.childCount - tail, fresh: after.childCount - tail };
-  let position = 0;
-  for (let index = 0; index < head; index += 1) position += before.child(index).nodeSize;
-  // As many blocks on both sides: each pair is a place of its own, so that typing in one leaves the others free.
-  if (rest.old - head === rest.fresh - head) {
-    for (let index = head; index < rest.old; index += 1) {
-      const size = before.child(index).nodeSize;
-      if (!before.child(index).eq(after.child(index))) found.push([position, position + size, [after.child(index)]]);
-      position += size;
-    }
-    return found;
-  }
-  let end = position;
-  for (let index = head; index < rest.old; index += 1) end += before.child(index).nodeSize;
-  const fresh = [];
-  for (let index = head; index < rest.fresh; index += 1) fresh.push(after.child(index));
-  return [[position, end, fresh]];
 };
 
 const pasteMarkdown = (editor, words) => {
@@ -165,7 +140,13 @@ const writeMarkdown = () => {
     read: () => field.value,
     take: (told, sent) => {
       if (field.value !== sent) return false;
-      field.value = told.markdown;
+      const fresh = told.markdown;
+      let [head, tail] = [0, 0];
+      const most = Math.min(sent.length, fresh.length);
+      while (head < most && sent[head] === fresh[head]) head += 1;
+      while (tail < most - head && sent.at(-1 - tail) === fresh.at(-1 - tail)) tail += 1;
+      // Only what differs, so that the cursor stays.
+      field.setRangeText(fresh.slice(head, fresh.length - tail), head, sent.length - tail, "preserve");
       return true;
     },
     focus: () => field.focus(),

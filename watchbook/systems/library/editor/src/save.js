@@ -68,10 +68,11 @@ export class Saving {
 
   #saved(told, sent, sentTitle, mark) {
     const isMerged = told.content !== undefined;
-    const isShown = !isMerged || this.source.take(told, sent, mark);
-    // What is on the screen follows from this version only if it shows what others wrote.
+    const isNamed = title.value === sentTitle || told.title === sentTitle;
+    const isShown = !isMerged || (isNamed && this.source.take(told, sent, mark));
+    // What is on the screen follows from this version only if it shows what others wrote. Else the next save is on the old one.
     if (isShown) form.elements.version.value = told.version;
-    if (isMerged && title.value === sentTitle) title.value = told.title;
+    if (isMerged && isShown && title.value === sentTitle) title.value = told.title;
     for (const place of document.querySelectorAll("[data-version-shown]")) place.textContent = told.version;
     for (const place of document.querySelectorAll("[data-saved-shown]")) place.innerHTML = told.when;
     for (const place of document.querySelectorAll("[data-by-shown]")) { place.textContent = told.by; place.hidden = !told.by; }

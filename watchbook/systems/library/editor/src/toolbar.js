@@ -1,8 +1,9 @@
 // The buttons above the text: what they do, what they show, and how the keyboard reaches them.
+import { blockMenu } from "./handles.js";
 import { form, text, words } from "./page.js";
 import { menuAt } from "./pop.js";
 
-const isAddress = (given) => /^(https?:\/\/|mailto:|\/(?!\/))/i.test(given);
+const isAddress = (given) => /^(https?:\/\/|(mailto|tel|obsidian|zotero):|\/(?!\/))/i.test(given);
 
 export const askLink = (editor) => {
   const given = window.prompt(words.askLink, editor.getAttributes("link").href || "https://");
@@ -49,6 +50,7 @@ const menus = (editor) => {
   const run = (name, ...given) => () => editor.chain().focus()[name](...given).run();
   const t = words.table;
   return {
+    block: blockMenu(editor),
     row: [
       { title: t.rowAbove, icon: "row-above", run: run("addRowBefore") },
       { title: t.rowBelow, icon: "row-below", run: run("addRowAfter") },
@@ -100,7 +102,7 @@ export const toolbar = (editor, upload) => {
   bar.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-command], button[data-menu]");
     if (!button) return;
-    if (button.dataset.menu) menuAt(button, button.textContent.trim(), menus(editor)[button.dataset.menu], () => editor.commands.focus());
+    if (button.dataset.menu) menuAt(button, button.getAttribute("aria-label") || button.textContent.trim(), menus(editor)[button.dataset.menu], () => editor.commands.focus());
     else commands[button.dataset.command]?.();
   });
   const block = bar.querySelector("[data-block]");
