@@ -7,12 +7,17 @@ The environment wins. An option with a `group` can also be stored by an operator
 stored values to this process.
 
 `declared()` lists every option whose module was imported; the reference docs and `doctor` are made from it.
+
+Optional packages. The embedded default (SQLite, one process) needs none; a setting that needs one names it.
+
+require("psycopg", "postgres", "DATABASE_URL names PostgreSQL")
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
@@ -162,3 +167,17 @@ def load_dotenv(path: Path) -> None:
         if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
         os.environ.setdefault(name.strip(), value)
+
+
+def is_installed(module: str) -> bool:
+    return find_spec(module) is not None
+
+
+def how_to_install(extra: str) -> str:
+    return f"pip install 'watchbook[{extra}]'"
+
+
+def require(module: str, extra: str, reason: str) -> None:
+    """Raise InvalidSetting with the command that installs what is missing."""
+    if not is_installed(module):
+        raise InvalidSetting(f"{reason}. Install the extra: {how_to_install(extra)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from watchbook.core.registry import Job
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 
 JOBS = (
     Job(
@@ -50,6 +50,9 @@ JOBS = (
         name="search.compact",
         title="Remove erased words from the search index",
         run="watchbook.core.search.index:compact_index",
+        # Queued with every removal; the schedule repeats a run that failed.
+        wanted="watchbook.core.search.index:is_compact_owed",
+        schedule=cron("50 3 * * *"),
         queue="maintenance_queue",
         lease_seconds=600,
     ),

@@ -17,7 +17,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
-from watchbook.core.schedule import Schedule
+from watchbook.core.watching import Schedule
 from watchbook.kit.badges import Vocabulary
 
 BUILTIN_JOBS = "watchbook.core.builtin_jobs:JOBS"
@@ -27,7 +27,7 @@ BUILTIN_RECOGNISERS = {"search": "watchbook.core.search.recognise:RECOGNISER"}
 BUILTIN_OWNED = (
     "watchbook.core.notify.ownership:OWNED",
     "watchbook.core.search.ownership:OWNED",
-    "watchbook.core.stream.ownership:OWNED",
+    "watchbook.core.stream.feeds:OWNED",
     "watchbook.core.people.ownership:OWNED",
 )
 BUILTIN_ROLES = {"server": "watchbook.core.people.roles:SERVER"}
@@ -315,6 +315,8 @@ class Source:
     health: str = ""
     # "module:function" (user) -> list of core.health.HealthItem, each watched thing with its health
     health_items: str = ""
+    # "module:function" () -> what `watchbook doctor` says against its stored rows; empty if they are right
+    examination: str = ""
     # how it recognises a pasted address; None = nothing is added by address
     recogniser: Recogniser | None = None
     # "module:function" (delivery) -> None, called in the transaction that gives a delivery its new state
@@ -347,6 +349,8 @@ class Source:
     roles: Roles | None = None
     # its groups of the settings page
     settings: tuple[SettingsGroup, ...] = ()
+    # "module:function" (Writing) -> iterator of results: re-encrypts its stored secrets; see base.crypto.reencrypt
+    secrets: str = ""
     # tools of the MCP server
     tools: tuple[Tool, ...] = ()
     # tables that have rows as soon as the schema exists, because a migration writes them

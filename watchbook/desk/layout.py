@@ -23,9 +23,9 @@ import watchbook
 from watchbook.base.store.folder import disk_usage
 from watchbook.core import registry
 from watchbook.core.alerts.models import Alert
-from watchbook.core.stream.inbox_views import unread_of
-from watchbook.kit import reader
-from watchbook.kit.reader import HTML_LANG
+from watchbook.core.stream.views import unread_of
+from watchbook.kit import formatting
+from watchbook.kit.formatting import HTML_LANG
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ class Reader:
         # Without a session cookie there is no user to load: probes and tokens cost no query.
         known = settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated
         user = request.user if known else None
-        if language := reader.language_of(user):
+        if language := formatting.language_of(user):
             translation.activate(language)
             request.LANGUAGE_CODE = translation.get_language()
-        request.theme = reader.theme_of(request, user)  # type: ignore[attr-defined]
-        with timezone.override(reader.zone_of(user)):
+        request.theme = formatting.theme_of(request, user)  # type: ignore[attr-defined]
+        with timezone.override(formatting.zone_of(user)):
             return self.get_response(request)
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.logs import request_id
-from watchbook.kit.reader import HTML_LANG
+from watchbook.kit.formatting import HTML_LANG
 
 
 @dataclass(frozen=True)

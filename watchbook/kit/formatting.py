@@ -1,12 +1,30 @@
-"""Times and figures as the reader writes them: `15 Nov 13:58` in English, `11-15 13:58` in Chinese."""
+"""Times and figures as the reader writes them: `15 Nov 13:58` in English, `11-15 13:58` in Chinese.
+
+The reader of a page: language, time zone, theme (from account, cookie or browser), and messages to the reader.
+
+Addresses in pages: safe links (own paths and http(s) only), and static files with a digest of their content.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from datetime import date, datetime, timedelta
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.staticfiles import finders
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import check_for_language, get_language, gettext, ngettext, pgettext
 
 from watchbook.base import clock
 
@@ -149,3 +167,79 @@ def size_text(count: int | None) -> str:
         if size < 1000 or unit == "TB":
             return f"{size:,.1f} {unit}" if size < 10 else f"{size:,.0f} {unit}"
     raise AssertionError("unreachable")
+
+
+THEMES = ("", "light", "dark")
+THEME_COOKIE = "watchbook_theme"
+# The marks that HTML wants; Django's own codes are lower case.
+HTML_LANG = {"en": "en", "zh-hans": "zh-Hans"}
+_YEAR = 365 * 24 * 3600
+
+
+def language_of(user: Any) -> str:
+    """The language that the account asks for, or empty."""
+    wanted = getattr(user, "language", "")
+    return wanted if wanted in dict(settings.LANGUAGES) and check_for_language(wanted) else ""
+
+
+def zone_of(user: Any) -> ZoneInfo:
+    name = getattr(user, "time_zone", "") or settings.TIME_ZONE
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo(settings.TIME_ZONE)
+
+
+def theme_of(request: HttpRequest, user: Any) -> str:
+    """light, dark, or empty for what the reader's system says."""
+    wanted = getattr(user, "theme", "") if user else request.COOKIES.get(THEME_COOKIE, "")
+    return wanted if wanted in THEMES else ""
+
+
+def keep_in_cookie(response: HttpResponseBase, name: str, value: str) -> None:
+    if value:
+        response.set_cookie(
+            name, value, max_age=_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE, httponly=True
+        )
+    else:
+        response.delete_cookie(name, samesite="Lax")
+
+
+def done(request: HttpRequest, response: HttpResponse, text: str, *, undo_url: str = "") -> HttpResponse:
+    """Confirm an action: a toast after an htmx request, else a message. A POST to `undo_url` undoes it."""
+    if getattr(request, "htmx", False):
+        # Headers are ASCII; json.dumps escapes everything else.
+        response.headers["HX-Trigger"] = json.dumps({"toast": {"text": str(text), "undo": undo_url}})
+    else:
+        messages.success(request, text)
+    return response
+
+
+_UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>^`{|}]")
+
+
+def safe_link(address: str) -> str:
+    """The address when it is a path of ours or an http(s) address, else nothing."""
+    address = address.strip()
+    if not address or _UNFIT.search(address):
+        return ""
+    if address.startswith("/"):
+        return "" if address.startswith("//") else address
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return address if parts.scheme in {"http", "https"} and parts.hostname else ""
+
+
+def asset_url(path: str) -> str:
+    mark = _mark(path)
+    return f"{static(path)}?v={mark}" if mark else static(path)
+
+
+@cache
+def _mark(path: str) -> str:
+    found = finders.find(path)
+    if not found:
+        return ""
+    return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:8]

@@ -108,18 +108,25 @@ class Page(Generic[Row]):
 
 
 def keyset(
-    rows: QuerySet[Row], asked: Mapping[str, Any], *, by: str = "pk", size: int = 30, is_rising: bool = False
+    rows: QuerySet[Row],
+    asked: Mapping[str, Any],
+    *,
+    by: str = "pk",
+    size: int = 30,
+    is_rising: bool = False,
+    has_ties: bool = False,
 ) -> Page[Row]:
     """The page that `?older=…` or `?newer=…` asks for; anything unreadable is the first page.
 
-    With `is_rising` the list begins with the smallest value, and `older` leads to greater ones.
+    With `is_rising` the list begins with the smallest value, and `older` leads to greater ones. `has_ties`: as in
+    `after`.
     """
     older, newer = read_cursor(rows, by, asked.get("older")), read_cursor(rows, by, asked.get("newer"))
     if older:
-        found = after(rows, by, older, size + 1, is_rising=is_rising)
+        found = after(rows, by, older, size + 1, is_rising=is_rising, has_ties=has_ties)
         return _page(found[:size], by, has_newer=True, has_older=len(found) > size)
     if newer:
-        found = after(rows, by, newer, size + 1, is_rising=not is_rising)
+        found = after(rows, by, newer, size + 1, is_rising=not is_rising, has_ties=has_ties)
         # A first page that is not full would look as if rows were lost: show the true first page.
         if len(found) > size:
             return _page(found[:size][::-1], by, has_newer=True, has_older=True)
@@ -128,14 +135,71 @@ def keyset(
 
 
 def after(
-    rows: QuerySet[Row], by: str, cursor: tuple[Any, Any] | None, most: int, *, is_rising: bool = False
+    rows: QuerySet[Row],
+    by: str,
+    cursor: tuple[Any, Any] | None,
+    most: int,
+    *,
+    is_rising: bool = False,
+    has_ties: bool = False,
 ) -> list[Row]:
-    """So many rows after a place, or the first ones."""
+    """So many rows after a place, or the first ones.
+
+    `has_ties`: very many rows may have the same value. A place among them is then asked for in two queries, first for
+    the rest of its value: no database finds it by one condition without walking over all of them.
+    """
     sign, side = ("", "gt") if is_rising else ("-", "lt")
+    order = [f"{sign}pk"] if by == "pk" else [f"{sign}{by}", f"{sign}pk"]
+    if cursor and has_ties and by != "pk":
+        value, key = cursor
+        found = list(rows.filter(**{by: value, f"pk__{side}": key}).order_by(f"{sign}pk")[:most])
+        if len(found) < most:
+            found += rows.filter(**{f"{by}__{side}": value}).order_by(*order)[: most - len(found)]
+        return found
     if cursor:
         rows = rows.filter(_past(by, cursor, side))
-    order = [f"{sign}pk"] if by == "pk" else [f"{sign}{by}", f"{sign}pk"]
     return list(rows.order_by(*order)[:most])
+
+
+def keyset_among(
+    rows: QuerySet[Row], among: QuerySet[Row], asked: Mapping[str, Any], *, by: str, size: int, most: int
+) -> tuple[Page[Row], bool]:
+    """A page of rows that no index finds, newest first: looked for among so many rows of a list that has an index.
+
+    Where this limit ends the search, `older` continues there, and the second value is true.
+    """
+    start = read_cursor(rows, by, asked.get("older"))
+    edge = _edge(among, by, start, most)
+    found: list[Row] = []
+    for part in _ranges(by, start, edge):
+        found += rows.filter(part).order_by(f"-{by}", "-pk")[: size + 1 - len(found)]
+        if len(found) > size:
+            return _page(found[:size], by, has_newer=False, has_older=True), edge is not None
+    older = encode_cursor([as_text(part) for part in edge]) if edge else ""
+    return Page(found, older=older), edge is not None
+
+
+def _edge(rows: QuerySet[Any], by: str, start: tuple[Any, Any] | None, most: int) -> tuple[Any, Any] | None:
+    """The last of so many rows after a place; None if there are not so many."""
+    left = most
+    for part in _ranges(by, start, None):
+        places = rows.filter(part).order_by(f"-{by}", "-pk").values_list(by, "pk")
+        if last := list(places[left - 1 : left]):
+            return last[0][0], last[0][1]
+        left -= places[:left].count()
+    return None
+
+
+def _ranges(by: str, start: tuple[Any, Any] | None, edge: tuple[Any, Any] | None) -> Iterator[Q]:
+    """What lies after one place up to another, newest first, as conditions of which each is one range of an index."""
+    if start and edge and start[0] == edge[0]:
+        yield Q(**{by: start[0], "pk__lt": start[1], "pk__gte": edge[1]})
+        return
+    if start:
+        yield Q(**{by: start[0], "pk__lt": start[1]})
+    yield Q(**({f"{by}__lt": start[0]} if start else {}), **({f"{by}__gt": edge[0]} if edge else {}))
+    if edge:
+        yield Q(**{by: edge[0], "pk__gte": edge[1]})
 
 
 def batches(rows: QuerySet[Row], *, by: str = "pk", is_rising: bool = False, size: int = 1000) -> Iterator[list[Row]]:

@@ -114,16 +114,20 @@ def program(ctx: click.Context, debug: bool) -> None:
         return
     # `doctor` says it of every setting and goes on; `up` and `web` need what they read.
     if name not in {"doctor", "up", "web"}:
-        from watchbook.core.ops.starting import check_settings  # needs the settings
+        from watchbook.core.ops.server import check_settings  # needs the settings
 
         check_settings()
     needs_tables = name not in NO_TABLES and name not in _django_names()
     if needs_tables and "parse" not in sys.argv:
         _make_first_tables()
     if needs_tables or name in SERVING:
-        from watchbook.core.ops import stored  # needs the settings
+        from watchbook.core.ops import keys, stored  # needs the settings
 
-        stored.follow() if name in SERVING else stored.load()
+        if name in SERVING:
+            keys.refuse_others()
+            stored.follow()
+        else:
+            stored.load()
 
 
 def _make_first_tables() -> None:

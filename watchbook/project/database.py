@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from watchbook.base.env import InvalidSetting
-from watchbook.base.extras import require
+from watchbook.base.env import InvalidSetting, require
 
 SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;PRAGMA mmap_size=268435456;"

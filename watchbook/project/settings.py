@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from watchbook.base.crypto import secret_file
-from watchbook.base.env import InvalidSetting, load_dotenv
-from watchbook.base.extras import require
+from watchbook.base.env import InvalidSetting, load_dotenv, require
 from watchbook.base.store.options import BLOBS as BLOBS_OPTION
 from watchbook.base.web.options import REDIS_URL
 from watchbook.core import registry
@@ -246,5 +245,5 @@ LOGGING = {
     "format": options.LOG_FORMAT.value,
     "secrets": [SECRET_KEY, *SECRETS_KEYS.values()],
 }
-DEFAULT_EXCEPTION_REPORTER = "watchbook.base.logs.report.Reporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "watchbook.base.logs.report.ReportFilter"
+DEFAULT_EXCEPTION_REPORTER = "watchbook.base.logs.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "watchbook.base.logs.ReportFilter"

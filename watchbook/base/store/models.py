@@ -54,6 +54,20 @@ class BlobReference(models.Model):
         ]
 
 
+class ServerKey(models.Model):
+    """A key that the server made for itself, encrypted. All its processes use the same."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    sealed = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "server_keys"
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class SortedList(models.Model):
     """A list of sorted lines, named by the SHA-256 of its plain form.
 

@@ -312,6 +312,34 @@ def upsert(
     )
 
 
+def increment(model: type[models.Model], rows: Sequence[Values], *, unique: Sequence[str], add: Sequence[str]) -> None:
+    """Add to counters: a row that is there gets the sums, another one is inserted. Each key may stand in one row only.
+
+    The database adds, so that writers beside each other lose nothing. Rows are locked in the order they are given in.
+    """
+    connection = connections[router.db_for_write(model)]
+    quote, meta = connection.ops.quote_name, model._meta
+    fields: list[Any] = [meta.get_field(name) for name in (*unique, *add)]
+    named = [quote(field.column) for field in fields]
+    keys, counters, table = named[: len(unique)], named[len(unique) :], quote(meta.db_table)
+    if connection.vendor == "mysql":
+        sums = ", ".join(f"{name} = {name} + VALUES({name})" for name in counters)
+        end = f"ON DUPLICATE KEY UPDATE {sums}"
+    else:
+        sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in counters)
+        end = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {sums}"
+    start = f"INSERT INTO {table} ({', '.join(named)}) VALUES "  # noqa: S608 - names of our own models
+    places, size = f"({', '.join(['%s'] * len(named))})", MOST_VALUES // len(named)
+    with connection.cursor() as cursor:
+        for some in (rows[at : at + size] for at in range(0, len(rows), size)):
+            values = [
+                field.get_db_prep_save(value, connection)
+                for row in some
+                for field, value in zip(fields, row, strict=True)
+            ]
+            cursor.execute(f"{start}{', '.join([places] * len(some))} {end}", values)
+
+
 def release() -> None:
     """Give this thread's connection back to the pool before a wait; the next query takes one again.
 

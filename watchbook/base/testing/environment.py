@@ -11,9 +11,9 @@ Two markers are derived here, so that no test can forget them:
 
 from __future__ import annotations
 
-import ast
 import atexit
 import gc
+import hashlib
 import os
 import re
 import shutil
@@ -24,7 +24,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from watchbook.base.testing import servers
+from watchbook.base.testing import migrated, own_sql, servers
 
 KIND = os.environ.get("WATCHBOOK_TEST_DATABASE", "sqlite")
 NOT_OURS = (
@@ -32,11 +32,6 @@ NOT_OURS = (
     "WATCHBOOK_DEBUG", "WATCHBOOK_PACE", "WATCHBOOK_TRUSTED_HOSTS", "WATCHBOOK_TRUSTED_NETWORKS", "WATCHBOOK_JOBS",
 )  # fmt: skip
 ROOT = Path(__file__).resolve().parents[3]
-# What a module says when it depends on the database: raw SQL, a branch by vendor, row locks, refused rows.
-OWN_SQL = re.compile(
-    r"\.vendor\b|\.cursor\(|\.raw\(|RunSQL|RawSQL|select_for_update|ignore_conflicts|update_conflicts"
-    r"|IntegrityError|OperationalError|plain_sql|base\.store\.(upsert|locks|rows|private)"
-)
 # Fixtures of tests that commit, run threads or start processes.
 CONCURRENT = {"transactional_db", "live_server", "databases"}
 LONG = {"browser", "crash", "slow"}
@@ -77,19 +72,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not is_test_file or not config.option.markexpr.startswith("sql and"):
         return None
     text = collection_path.read_text(encoding="utf-8")
-    return None if MAY_BE_SQL.search(text) or tests_own_sql(collection_path) else True
+    return None if MAY_BE_SQL.search(text) or reaching_own_sql(collection_path) else True
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):
-        # The long ones first: begun last, they would keep one of two workers waiting for minutes.
-        items.sort(key=lambda item: LONG.isdisjoint(mark.name for mark in item.iter_markers()))
+        # Begun last, the long ones would keep the other workers waiting for minutes.
+        items.sort(key=begins_after)
+    # Finding it takes a while: only where somebody asks for the marker.
+    is_asked_for_sql = "sql" in config.option.markexpr
     for item in items:
         if touches_database(item):
             item.add_marker("db")
-            if depends_on_database(item):
+            if is_asked_for_sql and depends_on_database(item):
                 item.add_marker("sql")
+
+
+def begins_after(item: pytest.Item) -> int:
+    """Return the place of a test in the run: first the groups that stay in one process, then the long tests."""
+    marks = {mark.name for mark in item.iter_markers()}
+    if "xdist_group" in marks:
+        return 0
+    return 2 if LONG.isdisjoint(marks) else 1
 
 
 def touches_database(item: pytest.Item) -> bool:
@@ -101,40 +106,34 @@ def touches_database(item: pytest.Item) -> bool:
 def depends_on_database(item: pytest.Item) -> bool:
     """Tell whether another database can change the outcome.
 
-    True for tests that commit or run beside others, and for tests of modules with SQL of their own: the test file has
-    some itself, or imports such a module of its own package. (What it uses of another package is tested there.) False
-    for tests marked `portable`: long walks whose queries shorter tests send to every database.
+    True for tests that commit or run beside others, and for tests that reach SQL of their package which is written by
+    hand (see `own_sql`). False for tests marked `portable`: long walks whose queries shorter tests send to every
+    database.
     """
     if item.get_closest_marker("portable"):
         return False
     marker = item.get_closest_marker("django_db")
     is_transactional = bool(marker and (marker.kwargs.get("transaction") or (marker.args and marker.args[0])))
     is_concurrent = bool(CONCURRENT & set(getattr(item, "fixturenames", ())))
-    return is_transactional or is_concurrent or tests_own_sql(item.path)
+    reaching = reaching_own_sql(item.path)
+    return is_transactional or is_concurrent or getattr(item, "originalname", item.name) in reaching
 
 
 @cache
-def tests_own_sql(test_file: Path) -> bool:
-    text = test_file.read_text(encoding="utf-8")
-    if OWN_SQL.search(text):
-        return True
-    names = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    package = ".".join(test_file.relative_to(ROOT).parent.parent.parts)
-    return any(has_own_sql(name) for name in names if name.startswith(f"{package}.") and ".tests." not in name)
+def reaching_own_sql(test_file: Path) -> frozenset[str]:
+    """Return the names of the tests in this file that reach SQL of their package (see `own_sql`)."""
+    return _all_reaching_own_sql().get(str(test_file.relative_to(ROOT)), frozenset())
 
 
 @cache
-def has_own_sql(module: str) -> bool:
-    base = ROOT.joinpath(*module.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return OWN_SQL.search(path.read_text(encoding="utf-8")) is not None
-    return False
+def _all_reaching_own_sql() -> dict[str, frozenset[str]]:
+    digest = hashlib.sha256()
+    for top in ("watchbook", "standins", "tests"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            facts = path.stat()
+            digest.update(f"{path} {facts.st_size} {facts.st_mtime_ns}".encode())
+    with migrated.alone():
+        return own_sql.in_all_test_files(migrated.KEPT_IN, digest.hexdigest()[:16])
 
 
 def pytest_report_header() -> list[str]:

@@ -23,19 +23,22 @@ from watchbook.base.testing import servers
 
 ROOT = Path(__file__).resolve().parents[3]
 KEPT_IN = ROOT / "build" / "tests"
+# Names a file in which most migrations were applied: a copy of the tree with one system more goes on from there.
+BEGUN = "WATCHBOOK_TEST_MIGRATED"
 
 
 def copy_to(path: Path) -> None:
     """Make this file a database in which every migration was applied."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_migrated_file(), path)
+    shutil.copyfile(migrated_file(), path)
     path.chmod(0o600)
 
 
 @cache
-def _migrated_file() -> Path:
+def migrated_file() -> Path:
+    """Return the file that is copied; made by whoever asks first."""
     made = KEPT_IN / f"migrated-{_state_of_migrations()}.sqlite3"
-    with _alone():
+    with alone():
         if not made.exists():
             for old in KEPT_IN.glob("migrated-*"):
                 old.unlink()
@@ -44,8 +47,8 @@ def _migrated_file() -> Path:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """The other workers of this run wait here."""
+def alone() -> Iterator[None]:
+    """Let the other processes of this run wait here."""
     KEPT_IN.mkdir(parents=True, exist_ok=True)
     with (KEPT_IN / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -73,7 +76,7 @@ def _mold(server: str) -> str:
     state = hashlib.sha256(f"{ROOT} {_state_of_migrations()}".encode()).hexdigest()[:12]
     url = servers.beside(server, f"watchbook_mold_{state}")
     note = KEPT_IN / f"mold-{urlsplit(url).scheme}"
-    with _alone():
+    with alone():
         before = note.read_text() if note.exists() else ""
         if before != url or not _exists(url):
             note.unlink(missing_ok=True)
@@ -106,6 +109,8 @@ def _state_of_migrations() -> str:
 def _migrate(made: Path) -> None:
     unfinished = made.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
+    if begun := os.environ.get(BEGUN):
+        shutil.copyfile(begun, unfinished)
     _run_migrations(f"sqlite:///{unfinished}")
     with closing(sqlite3.connect(unfinished)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -114,6 +119,6 @@ def _migrate(made: Path) -> None:
 
 def _run_migrations(url: str) -> None:
     """Run the real command in a process of its own, on an empty database."""
-    env = {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT), "WITHOUT_FIRST_DATABASE": "1"}
     command = [sys.executable, "-m", "watchbook", "migrate", "--verbosity", "0"]
     subprocess.run(command, env=env, check=True, stdin=subprocess.DEVNULL)  # noqa: S603 - our own command

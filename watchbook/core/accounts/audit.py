@@ -1,10 +1,15 @@
-"""The log of security events. `record` is called inside the transaction that makes the change: both or neither."""
+"""The log of security events. `record` is called inside the transaction that makes the change: both or neither.
+
+Also here: exports of lists, which are recorded with their filters, and the log as a list for page, export and API.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-from django.http import HttpRequest
+from django.db.models import Q
+from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +18,10 @@ from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.base.text import cut
 from watchbook.core import registry
-from watchbook.core.accounts.models import LONGEST_EMAIL, AuditEvent
+from watchbook.core.accounts.models import LONGEST_EMAIL, AuditEvent, normalise_email
+from watchbook.kit.lists import Changes, Choice, Column, Days, List, Search, Shown, Table, Text
+from watchbook.kit.lists.exports import file_name, respond
+from watchbook.kit.lists.filters import Options
 
 # What people read; an event that is not named here shows its own name.
 OWN_TITLES: dict[str, str | Promise] = {
@@ -109,3 +117,50 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set)):
         return [_plain(item) for item in value]
     return cut(str(value), 500)
+
+
+def export(request: HttpRequest, shown: Shown[Any]) -> StreamingHttpResponse | None:
+    """The list as a file if its address asks for one (`format=`); the rows are those the caller may see."""
+    return export_table(request, shown.table, shown.form) if shown.form else None
+
+
+def export_table(
+    request: HttpRequest, table: Table, form: str, moment: datetime | None = None
+) -> StreamingHttpResponse:
+    moment = moment or clock.now()
+    filters = [f"{title}: {words}" for title, words in table.about]
+    record("export.made", subject=file_name(table.name, form, moment), request=request, filters=filters)
+    return respond(table, form, moment)
+
+
+def _events() -> Options:
+    return sorted(((name, str(title)) for name, title in titles().items()), key=lambda pair: pair[1])
+
+
+def _actor(value: str) -> Q:
+    return Q(actor_email=normalise_email(value))
+
+
+AUDIT = List(
+    "audit-log",
+    filters=(
+        Search("q", _("Search audit log"), columns=("subject", "actor_email", "address", "request_id")),
+        Choice("event", _("Event"), "event", choices=_events, counted=False),
+        Text("who", _("User e-mail"), where=_actor),
+        Days("days", _("Date"), "happened_at"),
+    ),
+    columns=(
+        Column("id"),
+        Column("happened_at"),
+        Column("event"),
+        Column("actor_id"),
+        Column("actor_email"),
+        Column("subject"),
+        Column("address"),
+        Column("user_agent"),
+        Column("request_id"),
+        Column("details"),
+    ),
+    size=50,
+    changes=Changes("pk", "happened_at"),
+)

@@ -20,9 +20,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from watchbook.core.accounts import access, actions, audit, filters, forms, options, tokens
+from watchbook.core.accounts import access, actions, audit, forms, options, tokens
 from watchbook.core.accounts.access import person_of, staff_required
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.accounts.models import ApiToken, AuditEvent
 
 
@@ -185,7 +185,7 @@ def end_sessions(request: HttpRequest) -> HttpResponse:
 @require_GET
 @staff_required
 def audit_log(request: HttpRequest) -> HttpResponseBase:
-    shown = filters.AUDIT.show(AuditEvent.objects.all(), request.GET)
+    shown = audit.AUDIT.show(AuditEvent.objects.all(), request.GET)
     if file := export(request, shown):
         return file
     events = _titled(shown.page, audit.titles())

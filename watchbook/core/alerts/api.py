@@ -12,7 +12,7 @@ from watchbook.core import registry
 from watchbook.core.accounts.access import person_of
 from watchbook.core.alerts.models import Alert
 from watchbook.core.api.errors import must_be_known
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Listing, said
 
 router = Router()

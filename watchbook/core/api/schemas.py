@@ -11,16 +11,26 @@
 
 Plain pydantic and not ninja's Schema, which looks up every field of every row in Python: of a list of 100 rows with
 29 fields each, writing the answer takes 1.8 ms unchecked, 2.2 ms checked like this, and 5.9 ms as a Schema.
+
+Reads requests strictly: JSON without NaN, deep nesting or NUL; unknown parameters and fields are refused by name.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
 from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja.operation import Operation
+from ninja.parser import Parser
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from watchbook.base.text import clean_text
+from watchbook.core.api.errors import Invalid
 
 T = TypeVar("T")
 
@@ -116,3 +126,133 @@ def stamp(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
     if is_fresh(request, response["ETag"]):
         return not_modified(response["ETag"])
     return response
+
+
+DEEPEST = 100
+
+
+class StrictParser(Parser):
+    def parse_body(self, request: HttpRequest) -> Any:
+        document = read_json(request.body)
+        # ninja would look for fields among the attributes of a list or a text, find none, and call it a valid change.
+        if not isinstance(document, dict):
+            raise Invalid("The body must be a JSON object.", code="invalid_json")
+        return document
+
+
+def read_json(raw: bytes) -> Any:
+    """Raises Invalid for anything that is not plain JSON."""
+    try:
+        return _cleaned(json.loads(raw, parse_constant=_refuse), DEEPEST)
+    except Invalid:
+        raise
+    except RecursionError:  # not a ValueError
+        raise Invalid("The JSON is nested too deeply.", code="invalid_json") from None
+    except ValueError:  # also: not UTF-8, a number of thousands of digits
+        raise Invalid("The body is not valid JSON.", code="invalid_json") from None
+
+
+def _refuse(name: str) -> Any:
+    raise Invalid(f"{name} is not a JSON number.", code="invalid_json")
+
+
+def _cleaned(value: Any, room: int) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        raise Invalid("A number is too large.", code="invalid_json")
+    if isinstance(value, (list, dict)) and room == 0:
+        raise Invalid("The JSON is nested too deeply.", code="invalid_json")
+    if isinstance(value, list):
+        return [_cleaned(item, room - 1) for item in value]
+    if isinstance(value, dict):
+        return {clean_text(name): _cleaned(item, room - 1) for name, item in value.items()}
+    return value
+
+
+class Accepted:
+    """The query parameters and body fields that one operation accepts."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.query: set[str] = set()
+        self.form: set[str] = set()
+        self.body: Any = None
+        for model in operation.models:
+            source, names = model.__ninja_param_source__, getattr(model, "__ninja_flatten_map__", {})
+            if source == "query":
+                self.query |= set(names)
+            elif source in {"form", "file"}:
+                self.form |= set(names) or set(model.model_fields)
+            elif source == "body":
+                single = getattr(model, "__read_from_single_attr__", None)
+                self.body = model.model_fields[single].annotation if single else model
+        declared = (operation.openapi_extra or {}).get("requestBody") if self.body is None else None
+        if declared:
+            self.body = next(iter(declared["content"].values()))["schema"].get("properties")
+
+    def refuse_unknown(self, request: HttpRequest) -> None:
+        """Raise Invalid with the name of every parameter and field that the operation does not know."""
+        strange = [name for name in request.GET if name not in self.query]
+        unknown = [{"field": name, "message": _("Unknown parameter.")} for name in strange]
+        unknown += [{"field": name, "message": _("Unknown field.")} for name in self._strange_fields(request)]
+        if unknown:
+            raise Invalid(details=unknown[:50], code="unknown_field")
+
+    def _strange_fields(self, request: HttpRequest) -> list[str]:
+        if self.form:
+            return [name for name in (*request.POST, *request.FILES) if name not in self.form]
+        if self.body is None or not request.body:
+            return []
+        return list(_unknown_fields(read_json(request.body), self.body))
+
+
+def _unknown_fields(value: Any, shape: Any, place: str = "") -> Iterator[str]:
+    """Compare a document with a pydantic model, or with the properties of a JSON schema."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _unknown_fields(item, shape, f"{place}{number}.")
+        return
+    known = _fields(shape)
+    if not isinstance(value, Mapping) or known is None:
+        return
+    for name, inner in value.items():
+        if name not in known:
+            yield f"{place}{name}"
+        elif known[name] is not None:
+            yield from _unknown_fields(inner, known[name], f"{place}{name}.")
+
+
+def _fields(shape: Any) -> dict[str, Any] | None:
+    """Return the fields of a model with the shapes inside them; None where anything may stand."""
+    if isinstance(shape, dict):
+        return dict.fromkeys(shape)
+    models = [each for each in (shape, *_parts(shape)) if isinstance(each, type) and issubclass(each, BaseModel)]
+    if not models:
+        return None
+    return {
+        name: field.annotation
+        for model in models
+        for own, field in model.model_fields.items()
+        for name in {own, field.alias or own}
+    }
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """Yield what stands inside list[…], X | None and the like, at any depth."""
+    for part in get_args(annotation):
+        yield part
+        yield from _parts(part)
+
+
+def make_strict(operation: Operation) -> None:
+    """Let an operation refuse unknown parameters and fields after authentication and before it reads the others."""
+    if getattr(operation, "is_strict", False):
+        return
+    accepted, read_values = Accepted(operation), operation._get_values
+
+    def strict(request: HttpRequest, path_params: Any, temporal_response: Any) -> Any:
+        accepted.refuse_unknown(request)
+        return read_values(request, path_params, temporal_response)
+
+    operation._get_values = strict  # type: ignore[method-assign]
+    operation.is_strict = True  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.core import registry
 from watchbook.core.accounts import audit
-from watchbook.core.jobs import dispatch, queue
+from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
 
@@ -69,6 +70,19 @@ def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = No
 
 
 @transaction.atomic
+def run_many(names: Iterable[str], *, user: Any = None, request: HttpRequest | None = None) -> list[JobRun]:
+    """Put one run of each job into the queue."""
+    return [run_soon(name, user=user, request=request) for name in names]
+
+
+@transaction.atomic
+def run_again_many(runs: Iterable[JobRun], *, user: Any = None, request: HttpRequest | None = None) -> list[JobRun]:
+    """Run these again; runs of a job that is no longer there are left out."""
+    known = registry.jobs()
+    return [run_again(run, user=user, request=request) for run in runs if run.name in known]
+
+
+@transaction.atomic
 def stop(run: JobRun, *, request: HttpRequest | None = None) -> bool:
     """End a run that waits or runs. Raising the fence makes its worker stop at its next step and write nothing more."""
     held = JobRun.objects.filter(pk=run.pk, state=State.RUNNING)
@@ -97,6 +111,13 @@ def set_paused(paused: bool, name: str | None = None, *, request: HttpRequest | 
     audit.record("job.paused" if paused else "job.resumed", subject=name or "*", request=request)
 
 
+@transaction.atomic
+def pause_many(names: Iterable[str], paused: bool, *, request: HttpRequest | None = None) -> None:
+    """Pause or resume the schedules of these jobs."""
+    for name in names:
+        set_paused(paused, name, request=request)
+
+
 def hand_back_rest() -> int:
     """At the end of a process: what its threads still hold goes back to the queue and is fenced off from them."""
     mine = f"worker@{socket.gethostname()}:{os.getpid()}:"
@@ -112,7 +133,7 @@ def hand_back_rest() -> int:
         sent_at=None,
         outcome="recovered",
     )
-    dispatch.send(held)
+    queue.send(held)
     return len(held)
 
 

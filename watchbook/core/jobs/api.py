@@ -14,8 +14,7 @@ from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core.api.auth import is_staff_call, members, staff
 from watchbook.core.api.errors import Invalid, NotFound
-from watchbook.core.api.lists import DaysQuery, listed
-from watchbook.core.api.paging import MOST, PageQuery
+from watchbook.core.api.lists import MOST, DaysQuery, PageQuery, listed
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
 from watchbook.core.jobs import actions, filters, overview
 from watchbook.core.jobs.models import JobRun

@@ -15,7 +15,7 @@ from django.db import close_old_connections, connections
 from kombu import Queue  # type: ignore[attr-defined]
 
 from watchbook.core import registry
-from watchbook.core.jobs import dispatch, options, queue, runner
+from watchbook.core.jobs import options, queue, runner
 from watchbook.core.jobs.actions import hand_back_rest
 from watchbook.core.jobs.context import draining
 
@@ -80,7 +80,7 @@ def run_task(_task: Task, run_id: int, version: int = MESSAGE_VERSION) -> None:
         if version != MESSAGE_VERSION:
             log.warning("message of version %s left alone", version)
             return
-        run = queue.claim_by_id(int(run_id), dispatch.process_name("worker"))
+        run = queue.claim_by_id(int(run_id), queue.process_name("worker"))
         if run is not None:
             runner.execute(run)
     finally:
@@ -102,7 +102,7 @@ def _task_for(name: str, job: registry.Job) -> None:
 def work(queues: Sequence[str], threads: int) -> int:
     """Be a worker until told to stop."""
     configure()
-    name = dispatch.process_name("worker")
+    name = queue.process_name("worker")
     stop = threading.Event()
     living = threading.Thread(target=_live, args=(stop, name, ",".join(queues), threads), daemon=True)
     living.start()
@@ -124,11 +124,11 @@ def _live(stop: threading.Event, name: str, queues: str, threads: int) -> None:
         while not stop.is_set():
             try:
                 close_old_connections()
-                dispatch.report_alive(name, "worker", queues=queues, threads=threads)
+                queue.report_alive(name, "worker", queues=queues, threads=threads)
             except Exception as error:  # a pause of the database must not end the thread that says we live
                 log.warning("cannot say that this worker lives: %s", type(error).__name__)
-            stop.wait(dispatch.SAY_EVERY_SECONDS)
-        dispatch.report_stopped(name)
+            stop.wait(queue.SAY_EVERY_SECONDS)
+        queue.report_stopped(name)
     finally:
         connections.close_all()
 

@@ -73,7 +73,7 @@ RUNS = List(
     changes=Changes("finished_at", "finished_at", Q(finished_at__isnull=False)),
 )
 # The runs of one job.
-JOB_RUNS = List("job-runs", filters=COMMON, columns=COLUMNS)
+JOB_RUNS = List("job-runs", filters=(SEARCH, *COMMON), columns=COLUMNS)
 
 
 def runs() -> Any:

@@ -2,26 +2,36 @@
 
 A claim is one conditional UPDATE; whoever changes the row holds it. Leases are judged by the database's clock, so that
 workers with wrong clocks agree on who holds what.
+
+Tells workers about runs (an event in this process, or a Celery message), and records which processes are alive.
+
+Messages are hints: after a lost one the scheduler finds the run again; a second one finds nothing to claim.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 import random
+import socket
+import threading
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from watchbook.base import clock
 from watchbook.base.work import crash_point
 from watchbook.core import registry
 from watchbook.core.jobs import options
-from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.models import JobRun, State, Worker
 
 # How many ready rows a worker looks at before it takes one.
 WINDOW = 24
@@ -67,14 +77,13 @@ def new_run(
 
 def enqueue_many(runs: Sequence[JobRun]) -> list[JobRun]:
     """Insert runs whose key is not there yet and wake workers after the commit. Returns the ones inserted."""
-    from watchbook.core.jobs import dispatch  # the carrier sends what this module stores
 
     keys = [run.key for run in runs]
     with transaction.atomic():
         before = set(JobRun.objects.filter(key__in=keys).values_list("key", flat=True))
         JobRun.objects.bulk_create(runs, ignore_conflicts=True, batch_size=500)
         made = list(JobRun.objects.filter(key__in=[key for key in keys if key not in before]))
-        transaction.on_commit(lambda: dispatch.send([run.pk for run in made]))
+        transaction.on_commit(lambda: send([run.pk for run in made]))
     return made
 
 
@@ -251,3 +260,77 @@ def cancel(run_id: int) -> bool:
     return bool(
         JobRun.objects.filter(pk=run_id, state=State.QUEUED).update(state=State.CANCELLED, finished_at=clock.now())
     )
+
+
+log = logging.getLogger(__name__)
+
+# Rung when there may be work for the threads of this process.
+bell = threading.Event()
+
+
+def process_name(role: str) -> str:
+    return f"{role}@{socket.gethostname()}:{os.getpid()}:{threading.get_ident() % 100_000}"
+
+
+def send(run_ids: Sequence[int]) -> None:
+    """Tell workers about runs. Never raises: a broker that is down is a delay, not a loss."""
+    if not run_ids:
+        return
+    if not options.BROKER_URL.value:
+        bell.set()
+        return
+    from watchbook.core.jobs.celery import send_run  # Celery is heavy, and not needed without a broker
+
+    for run_id, queue in JobRun.objects.filter(pk__in=run_ids, state=State.QUEUED).values_list("pk", "queue"):
+        JobRun.objects.filter(pk=run_id, state=State.QUEUED).update(sent_at=clock.now())
+        crash_point("message.marked")
+        try:
+            send_run(run_id, queue)
+        except Exception as error:  # kombu raises whatever its transport raises; the sweep sends again
+            log.warning("broker did not take run %s: %s", run_id, type(error).__name__)
+            JobRun.objects.filter(pk=run_id).update(sent_at=None)
+            return
+        crash_point("message.sent")
+
+
+def send_unsent(limit: int = 500) -> int:
+    """Send what is due and was never sent, and what the broker seems to have lost."""
+    now = clock.now()
+    lost = now - timedelta(seconds=options.RESEND_SECONDS.value)
+    waiting = (
+        JobRun.objects.ready(now)
+        .filter(Q(sent_at=None) | Q(sent_at__lt=lost))
+        .order_by("due_at", "id")
+        .values_list("pk", flat=True)[:limit]
+    )
+    found = list(waiting)
+    send(found)
+    return len(found)
+
+
+SAY_EVERY_SECONDS = 5.0
+FORGET_AFTER = timedelta(minutes=10)
+ALIVE_FOR = timedelta(seconds=30)
+
+_said: dict[str, float] = {}
+
+
+def report_alive(name: str, role: str, *, queues: str = "", threads: int = 1) -> None:
+    if time.monotonic() - _said.get(name, -SAY_EVERY_SECONDS) < SAY_EVERY_SECONDS:
+        return
+    now = clock.now()
+    if not Worker.objects.filter(name=name).update(seen_at=now):
+        Worker.objects.create(name=name, role=role, queues=queues, threads=threads, seen_at=now, started_at=now)
+        Worker.objects.filter(seen_at__lt=now - FORGET_AFTER).delete()
+    _said[name] = time.monotonic()
+
+
+def report_stopped(name: str) -> None:
+    try:
+        Worker.objects.filter(name=name).delete()
+    except DatabaseError:
+        pass  # the row is forgotten by itself
+
+
+def count_alive(role: str) -> int:
+    return Worker.objects.filter(role=role, seen_at__gte=clock.now() - ALIVE_FOR).count()

@@ -20,7 +20,7 @@ from watchbook.base.text import clean_text
 from watchbook.base.web.errors import Busy, WebError
 from watchbook.base.work import counted, crash_point
 from watchbook.core import registry
-from watchbook.core.jobs import dispatch, options, queue, scheduler
+from watchbook.core.jobs import options, queue, scheduler
 from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome, draining
 from watchbook.core.jobs.models import JobRun, State
 
@@ -67,7 +67,7 @@ def run_now(name: str, args: dict[str, Any] | None = None, *, key: str = "", exc
     """Run a job here and now, as commands and tests do: the same row, lease and verdict as in a worker."""
     queue.requeue_expired()
     run = queue.enqueue(name, args, key=key, exclusive=exclusive, sent_at=clock.now())
-    claimed = queue.claim(run, dispatch.process_name("inline")) if run else None
+    claimed = queue.claim(run, queue.process_name("inline")) if run else None
     if run is None or claimed is None:
         if run is not None:
             queue.cancel(run.pk)
@@ -115,7 +115,7 @@ def _wake_next(run: JobRun) -> None:
     if not run.exclusive:
         return
     waiting = JobRun.objects.ready(clock.now()).filter(exclusive=run.exclusive).order_by("due_at", "id")
-    dispatch.send(list(waiting.values_list("pk", flat=True)[:1]))
+    queue.send(list(waiting.values_list("pk", flat=True)[:1]))
 
 
 # Without a bell a thread looks by itself this often: runs that became due, runs other processes put in.
@@ -143,18 +143,18 @@ class Embedded:
         """Finish or hand back what runs, then return."""
         self.stopping.set()
         draining.set()
-        dispatch.bell.set()
+        queue.bell.set()
         for thread in self.threads:
             thread.join(timeout=grace_seconds)
 
     def _work(self) -> None:
-        name = dispatch.process_name("worker")
+        name = queue.process_name("worker")
         try:
             while not self.stopping.is_set():
                 if not self._one(name):
-                    dispatch.bell.wait(LOOK_EVERY_SECONDS)
-                    dispatch.bell.clear()
-            dispatch.report_stopped(name)
+                    queue.bell.wait(LOOK_EVERY_SECONDS)
+                    queue.bell.clear()
+            queue.report_stopped(name)
         finally:
             connections.close_all()
 
@@ -162,7 +162,7 @@ class Embedded:
         """Run one job if there is one."""
         try:
             close_old_connections()
-            dispatch.report_alive(name, "worker")
+            queue.report_alive(name, "worker")
             # Saying so may have waited for the database: what others hand back at the end is not for us.
             run = None if self.stopping.is_set() else queue.claim_next(registry.QUEUES, name)
             if run is None:

@@ -14,7 +14,7 @@ from watchbook.base.store.folder import sweep_scratch
 from watchbook.base.web.rate_limit import delete_idle
 from watchbook.base.work import crash_point
 from watchbook.core import registry
-from watchbook.core.jobs import dispatch, options, queue
+from watchbook.core.jobs import options, queue
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 from watchbook.core.registry import Job, load
@@ -33,7 +33,7 @@ LONGEST_WAIT = timedelta(days=2)
 def tick() -> None:
     make_due_runs(clock.now())
     queue.requeue_expired()
-    dispatch.send_unsent()
+    queue.send_unsent()
 
 
 def make_due_runs(now: datetime) -> int:
@@ -112,17 +112,17 @@ def _is_wanted(job: Job, now: datetime) -> bool:
 
 def run_forever(stop: threading.Event, *, role: str) -> None:
     """Tick until told to stop. A database that is away is a pause."""
-    name = dispatch.process_name(role)
+    name = queue.process_name(role)
     try:
         while not stop.is_set():
             try:
                 close_old_connections()
-                dispatch.report_alive(name, role)
+                queue.report_alive(name, role)
                 tick()
             except DatabaseError as error:
                 log.warning("tick waits for the database: %s", type(error).__name__)
             stop.wait(TICK_SECONDS)
-        dispatch.report_stopped(name)
+        queue.report_stopped(name)
     finally:
         connections.close_all()
 

@@ -15,7 +15,7 @@ from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core import registry
 from watchbook.core.accounts.access import staff_required
-from watchbook.core.accounts.exports import export
+from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health, needing_attention
 from watchbook.core.jobs import actions, filters, overview
 from watchbook.core.jobs.models import JobRun, JobSchedule, State

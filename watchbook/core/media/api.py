@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja import Router
 
-from watchbook.core.api.document import sends_file
+from watchbook.core.api.shell import sends_file
 from watchbook.core.media.views import content as send_content
 
 router = Router()

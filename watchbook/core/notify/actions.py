@@ -20,7 +20,7 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.base.text import cut
 from watchbook.core.accounts import access, audit
 from watchbook.core.accounts.models import User
-from watchbook.core.notify import config, message, rules
+from watchbook.core.notify import channels, message, rules
 from watchbook.core.notify.channels import BadConfig, NotReplayable, TooManyTests, Unreadable, email
 from watchbook.core.notify.channels.webhook import new_secret
 from watchbook.core.notify.models import Attempt, Delivery, Digest, Level, NotificationChannel, State
@@ -61,10 +61,10 @@ def own_channels(user: User, ids: Iterable[UUID | str]) -> list[NotificationChan
 
 @transaction.atomic
 def create(user: User, *, name: str, channel_type: str, given: Mapping[str, Any], **choices: Any) -> Saved:
-    checked = config.check(channel_type, given)
+    checked = channels.check(channel_type, given)
     channel = NotificationChannel(user=user, channel_type=channel_type)
     _apply(channel, user, name=name, **choices)
-    config.write(channel, checked)
+    channels.write(channel, checked)
     channel.save(force_insert=True)
     audit.record("channel.added", actor=user, subject=channel.name, type=channel_type, id=channel.pk)
     was_made = channel.is_signed and not given.get("secret")
@@ -78,7 +78,7 @@ def update(channel: NotificationChannel, *, given: Mapping[str, Any] | None = No
     before = (channel.digest, channel.quiet_from, channel.quiet_until)
     was_off = not channel.is_active
     if given is not None:
-        config.write(channel, config.check(channel.channel_type, given, _known(channel)))
+        channels.write(channel, channels.check(channel.channel_type, given, _known(channel)))
         _reset_failures(channel)
     _apply(channel, channel.user, **choices)
     if was_off and channel.is_active:
@@ -98,7 +98,7 @@ def _hold(channel: NotificationChannel) -> None:
 
 def _known(channel: NotificationChannel) -> dict[str, Any]:
     try:
-        return config.read(channel)
+        return channels.read(channel)
     except Unreadable:
         # The key is lost. What is given now has to be complete; nothing old is overwritten before that was checked.
         return {}
@@ -160,7 +160,7 @@ def rotate_secret(channel: NotificationChannel) -> str:
         raise BadConfig("channel_type", _("Only webhooks are signed."))
     _hold(channel)
     fresh = new_secret()
-    config.write(channel, config.check(channel.channel_type, {"secret": fresh}, config.read(channel)))
+    channels.write(channel, channels.check(channel.channel_type, {"secret": fresh}, channels.read(channel)))
     channel.updated_at = clock.now()
     channel.save(update_fields=["secret", "config", "updated_at"])
     audit.record("channel.secret_rotated", actor=channel.user, subject=channel.name, id=channel.pk)
@@ -175,7 +175,7 @@ def send_test(channel: NotificationChannel) -> Delivery:
         channel=channel, state=State.PENDING, attempt=1, created_at=clock.now(), **_test_columns(channel)
     )
     began = time.monotonic()
-    sent = config.send(channel, message.message_of(delivery))
+    sent = channels.send(channel, message.message_of(delivery))
     duration_ms = int((time.monotonic() - began) * 1000)
     now = clock.now()
     delivery.state = State.SENT if sent.ok else State.FAILED

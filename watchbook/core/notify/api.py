@@ -11,11 +11,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 
 from watchbook.core.accounts.access import person_of
-from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid, TooMany
-from watchbook.core.api.lists import DaysQuery, listed
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import DaysQuery, PageQuery, keyset, listed
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
+from watchbook.core.api.shell import refuses
 from watchbook.core.notify import actions, filters, rules
 from watchbook.core.notify.channels import BadConfig, NotReplayable, TooManyTests, Unreadable
 from watchbook.core.notify.forms import RuleForm

@@ -6,6 +6,6 @@ class NotifyConfig(AppConfig):
     label = "notify"
 
     def ready(self) -> None:
-        from watchbook.core.notify import devices  # receivers need the models to be loaded
+        from watchbook.core.notify import push  # receivers need the models to be loaded
 
-        devices.connect()
+        push.connect()

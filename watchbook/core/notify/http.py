@@ -40,6 +40,9 @@ from watchbook.core.notify.models import NotificationChannel
 DEADLINE_SECONDS = 30.0
 # 4xx that may succeed later: time-out, conflict, too early, too many.
 PASSING = frozenset({408, 409, 425, 429})
+# 4xx that refuse the sender or the address and not the message: a login, a firewall, a deployment. They are retried as
+# an outage is, because no message is at fault.
+REFUSED = frozenset({401, 402, 403, 404, 405, 407, 421, 423, 424, 451})
 # The whole response of a chat service is read: the decision may be at its end.
 MAX_RESPONSE = 65_536
 
@@ -91,7 +94,7 @@ def judge(answer: Answer) -> Result:
         return failed("gone", status=status, body=body, is_gone=True)
     if status < 400:
         return failed("redirect", status=status, body=body)
-    is_permanent = status < 500 and status not in PASSING
+    is_permanent = status < 500 and status not in PASSING | REFUSED
     pause = None if is_permanent else retry_after(answer.headers)
     return failed("status", status=status, body=body, is_permanent=is_permanent, retry_after_seconds=pause)
 

@@ -19,8 +19,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from watchbook.base import clock
 from watchbook.core.accounts.access import is_safe_target, person_of, safe_next
-from watchbook.core.accounts.exports import export
-from watchbook.core.notify import actions, devices, filters, rules
+from watchbook.core.accounts.audit import export
+from watchbook.core.notify import actions, filters, push, rules
 from watchbook.core.notify.channels import BadConfig, ChannelForm, ChannelKind, NotifyError, email, kind_of, kinds
 from watchbook.core.notify.forms import RuleForm, values_of
 from watchbook.core.notify.message import explain
@@ -76,7 +76,7 @@ def choose_channel(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def add_channel(request: HttpRequest, kind: str) -> HttpResponse:
     found = _kind(kind)
-    name = devices.name_of(request) if kind == devices.KIND else str(found.label)
+    name = push.name_of(request) if kind == push.KIND else str(found.label)
     form = found.form(request.POST or None, is_operator=request.user.is_staff, name=name)
     if request.method == "POST" and form.is_valid():
         try:
@@ -103,7 +103,7 @@ def _back(request: HttpRequest) -> str:
 
 def _devices(request: HttpRequest, kind: str) -> list[NotificationChannel]:
     """Return the browsers of this user that receive push, on the page that adds one."""
-    if kind != devices.KIND:
+    if kind != push.KIND:
         return []
     return list(NotificationChannel.objects.of(person_of(request)).filter(channel_type=kind).order_by("name", "id"))
 
@@ -116,8 +116,8 @@ def _kind(name: str) -> ChannelKind:
 
 
 def _saved(request: HttpRequest, saved: actions.Saved) -> HttpResponse:
-    if saved.channel.channel_type == devices.KIND:
-        devices.keep(request, saved.channel)
+    if saved.channel.channel_type == push.KIND:
+        push.keep(request, saved.channel)
     if saved.secret:
         # Not through a redirect: the secret would have to be kept somewhere on the way.
         return render(request, "notify/secret.html", {"channel": saved.channel, "secret": saved.secret})

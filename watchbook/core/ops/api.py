@@ -12,17 +12,16 @@ from pydantic import field_validator
 
 from watchbook.core import registry
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.filters import AUDIT
+from watchbook.core.accounts.audit import AUDIT
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.api.auth import is_staff_call, staff
 from watchbook.core.api.errors import Invalid, NotFound
-from watchbook.core.api.lists import DaysQuery, listed
-from watchbook.core.api.paging import MOST, USUAL
+from watchbook.core.api.lists import MOST, USUAL, DaysQuery, listed
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
 from watchbook.core.health import Health, HealthItem
 from watchbook.core.ops import stored
+from watchbook.core.ops.health import Group, source_group
 from watchbook.core.ops.settings_page import Shown, groups, run_test, shown_groups
-from watchbook.core.ops.source_health import Group, source_group
 
 router = Router()
 SHARED = ("state", "last_success_at", "last_failure_at", "last_failure", "reason", "remedy", "next_try_at", "detail")

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from watchbook.base.extras import require
+from watchbook.base.env import require
 from watchbook.base.logs import log_uncaught
 from watchbook.base.terminal import Failure, Progress, answer, failing_as, table, with_json, with_now
-from watchbook.core.ops.starting import Bind, check_settings
+from watchbook.core.ops.server import Bind, check_settings
 
 
 @click.command()
@@ -101,7 +101,7 @@ def health(source: str, now: datetime | None, as_json: bool) -> None:
     from watchbook.base import clock  # start-up of the smaller commands stays light
     from watchbook.core import registry
     from watchbook.core.ops.api import item_out, source_out
-    from watchbook.core.ops.source_health import source_group
+    from watchbook.core.ops.health import source_group
 
     slugs = [each.slug for each in registry.sources()]
     with failing_as(as_json), clock.set_to(now or clock.now()):

@@ -21,10 +21,11 @@ from watchbook.base.store.blobs import BlobError
 from watchbook.base.store.models import Blob, SortedList
 from watchbook.base.web.client import Client
 from watchbook.base.web.errors import Refused, TimedOut, Unreachable, WebError
+from watchbook.core import registry
 from watchbook.core.accounts import options as account_options
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import options as job_options
-from watchbook.core.ops import health, jobs, schema, starting, upgrade
+from watchbook.core.ops import health, jobs, schema, server, upgrade
 from watchbook.core.ops.health import Check
 from watchbook.core.people.oidc import try_provider
 
@@ -81,8 +82,8 @@ class _Bad(Exception):
 
 
 def _settings() -> str:
-    bind = starting.check_settings()
-    starting.check_stray()
+    bind = server.check_settings()
+    server.check_stray()
     known = env.declared()
     note = "" if bind.is_loopback or settings.PUBLIC_URL.startswith("https") else " Others reach it without encryption."
     return f"{sum(option.is_set for option in known.values())} of {len(known)} settings are set, all readable.{note}"
@@ -112,7 +113,7 @@ def _secrets() -> str:
     """Decrypt one stored secret of each kind: after a restore without its keys they are locked."""
     if User._meta.db_table not in connection.introspection.table_names() or upgrade.pending_migrations():
         return "The schema is not there yet, so there are no secrets."
-    opened = {module.__name__.split(".")[-2]: first_opens(module.reencrypt_values) for module in jobs.secret_modules()}
+    opened = {name: first_opens(reencrypt) for name, reencrypt in jobs.stored_secrets().items()}
     locked = sorted(name for name, is_open in opened.items() if is_open is False)
     if locked:
         raise _Bad(
@@ -156,6 +157,17 @@ def _schema() -> str:
             " Restore a backup, or move the data to a new database with `watchbook move`."
         )
     return "Tables, columns, indexes and constraints are those of the models."
+
+
+def _stored_rows() -> str:
+    """Let each system compare what it stores twice, such as counters."""
+    if upgrade.unknown_migrations() or upgrade.pending_migrations():
+        return "Not compared: the schema is not that of this version."
+    examined = [source for source in registry.sources() if source.examination]
+    found = [said for source in examined if (said := registry.load(source.examination)())]
+    if found:
+        raise _Bad(" ".join(found))
+    return f"Counters are right in {len(examined)} of {len(registry.sources())} sources; the others keep none."
 
 
 def _blobs() -> str:
@@ -283,6 +295,7 @@ QUESTIONS: dict[str, Callable[[], str]] = {
     "secrets": _secrets,
     "migrations": _migrations,
     "schema": _schema,
+    "stored_rows": _stored_rows,
     "blobs": _blobs,
     "clock": _clock,
     "broker": _broker,
@@ -291,4 +304,4 @@ QUESTIONS: dict[str, Callable[[], str]] = {
     "reachability": _reachability,
     "workers": _workers,
 }
-ON_THE_DATABASE = {"database", "secrets", "migrations", "schema", "blobs", "clock", "workers"}
+ON_THE_DATABASE = {"database", "secrets", "migrations", "schema", "stored_rows", "blobs", "clock", "workers"}

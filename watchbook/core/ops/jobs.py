@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
 
-from watchbook.base.crypto import CURRENT, LOCKED, REENCRYPTED, key_of
+from watchbook.base.crypto import CURRENT, LOCKED, REENCRYPTED, Writing, key_of
 from watchbook.base.store import blobs
 from watchbook.core import registry
 from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
@@ -46,8 +45,13 @@ def clean_blobs(ctx: JobContext) -> Outcome:
     return Outcome("done" if any(figures.values()) else "nothing_to_do", figures)
 
 
-# Modules of core with `reencrypt_values`; those of systems are found by their folders.
-MODULES = ("watchbook.core.accounts.adapter", "watchbook.core.notify.config", "watchbook.core.ops.stored")
+# What core keeps encrypted; a system declares its own in `Source.secrets`.
+SECRETS = {
+    "store": "watchbook.base.store.keys:reencrypt_values",
+    "accounts": "watchbook.core.accounts.adapter:reencrypt_values",
+    "notify": "watchbook.core.notify.channels:reencrypt_values",
+    "ops": "watchbook.core.ops.stored:reencrypt_values",
+}
 
 
 def reencrypt_secrets(ctx: JobContext) -> Outcome:
@@ -66,11 +70,11 @@ def reencrypt_secrets(ctx: JobContext) -> Outcome:
 
 
 def _values(ctx: JobContext) -> Iterator[tuple[str, str]]:
-    for module in secret_modules():
-        yield from module.reencrypt_values(ctx.writing)
+    for reencrypt in stored_secrets().values():
+        yield from reencrypt(ctx.writing)
 
 
-def secret_modules() -> list[Any]:
-    """Return every module with a `reencrypt_values` function: those of core and of the systems."""
-    own = [import_module(name) for name in MODULES]
-    return [*own, *(module for _source, module in registry.parts("reencrypt"))]
+def stored_secrets() -> dict[str, Callable[[Writing], Iterator[tuple[str, str]]]]:
+    """Return the functions that re-encrypt what core and the systems keep encrypted, by name."""
+    declared = SECRETS | {source.slug: source.secrets for source in registry.sources() if source.secrets}
+    return {name: registry.load(dotted) for name, dotted in declared.items()}

@@ -142,9 +142,9 @@ class RemoteUser:
         if header := REMOTE_USER_HEADER.value:
             given = request.META.pop("HTTP_" + header.upper().replace("-", "_"), "")
             if getattr(request, "is_from_proxy", False):
-                from watchbook.core.people import remote_user  # only where the option is set
+                from watchbook.core.people import single_sign_on  # only where the option is set
 
-                remote_user.follow(request, given)
+                single_sign_on.follow(request, given)
         return self.get_response(request)
 
 

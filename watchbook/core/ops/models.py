@@ -36,6 +36,20 @@ class SettingsCheck(models.Model):
         return self.name
 
 
+class ProcessKeys(models.Model):
+    """Which keys a running process holds, as digests. Another process with other keys does not start."""
+
+    name = models.CharField(max_length=120, primary_key=True)
+    prints = models.JSONField(default=dict)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "process_keys"
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class CacheEntry(models.Model):
     """Only django.core.cache reads and writes it; the columns are the ones its database backend names in its SQL."""
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from watchbook.base.terminal import Failure
 from watchbook.core.jobs import options as job_options
 from watchbook.core.ops import options
-from watchbook.core.ops.starting import Bind
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the web processes import this module before Django is set up
     from watchbook.core.jobs.runner import Embedded
+    from watchbook.core.ops.server import Bind
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]

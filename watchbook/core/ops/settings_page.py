@@ -103,6 +103,15 @@ class Shown:
         return "set" if self.is_set else "default"
 
     @property
+    def tone(self) -> str:
+        """The colour of its mark beside its name."""
+        return {"working": "ok", "failing": "bad", "set": "info"}.get(self.state, "off")
+
+    @property
+    def shape(self) -> str:
+        return {"working": "s-ok", "failing": "s-bad", "set": "s-ok"}.get(self.state, "s-off")
+
+    @property
     def changed_at(self) -> datetime | None:
         return max((field.setting.changed_at for field in self.fields if field.setting.changed_at), default=None)
 

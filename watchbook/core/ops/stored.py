@@ -24,9 +24,10 @@ from watchbook.base.env import InvalidSetting, Option
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.options import mail_settings
+from watchbook.core.ops import keys
 from watchbook.core.ops.models import StoredSetting
 from watchbook.core.ops.options import address_settings
-from watchbook.core.ops.starting import load_options
+from watchbook.core.ops.server import load_options
 
 SECONDS = 2.0
 LONGEST = 10_000
@@ -185,6 +186,7 @@ def follow(stop: threading.Event | None = None) -> threading.Thread:
         while True:
             try:
                 load()
+                keys.report()
             except Exception:
                 log.exception("stored settings could not be read")
             finally:

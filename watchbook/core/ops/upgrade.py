@@ -15,7 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from watchbook.base.store import folder
 from watchbook.base.terminal import Failure
-from watchbook.core.ops import options
+from watchbook.core.ops import first_database, options
 
 if TYPE_CHECKING:
     from watchbook.core.ops.backup.taking import Taken
@@ -61,6 +61,7 @@ def upgrading(*, is_forced: bool = False) -> Iterator[Upgrade]:
     """
     try:
         with folder.one_migrates():
+            first_database.use()
             refuse_newer()
             upgrade = Upgrade(pending_migrations())
             if (upgrade.pending or is_forced) and _is_wanted() and _has_data():

@@ -16,11 +16,11 @@ from watchbook.core.accounts import actions
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
 from watchbook.core.api.auth import staff
-from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Invalid, NotFound
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Listing, said
-from watchbook.core.people import groups, invitations, mail, ownership, roles
+from watchbook.core.api.shell import refuses
+from watchbook.core.people import groups, invitations, ownership, roles
 from watchbook.core.people.models import Group, GroupMember, GroupRole, Invitation
 
 router = Router(auth=staff)
@@ -229,7 +229,7 @@ def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> Status[None]
 
 
 def _made(row: Invitation, token: str, *, send: bool) -> dict[str, Any]:
-    is_sent = bool(row.email) and send and mail.send(row, token)
+    is_sent = bool(row.email) and send and invitations.send(row, token)
     return invitation_out(row) | {"link": "" if is_sent else invitations.link(token)}
 
 

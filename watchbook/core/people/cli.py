@@ -64,7 +64,7 @@ def invite(
     email: str, inviter: str, operator: bool, group: str, days: int, uses: int, no_mail: bool, as_json: bool
 ) -> None:
     """Invite a user by mail. Without an address, or if no mail can be sent, print a link. It is not shown again."""
-    from watchbook.core.people import groups, invitations, mail
+    from watchbook.core.people import groups, invitations
     from watchbook.core.people.models import Group
 
     with failing_as(as_json):
@@ -73,7 +73,7 @@ def invite(
             raise Failure(f"There is no group {group}.", code="not_found")
         wanted = invitations.Wanted(email=email, is_operator=operator, group=found, days=days, uses=uses)
         made, token = invitations.invite(wanted, actor=_inviter(inviter))
-        is_sent = bool(made.email) and not no_mail and mail.send(made, token)
+        is_sent = bool(made.email) and not no_mail and invitations.send(made, token)
         link = "" if is_sent else invitations.link(token)
         lines = [f"Sent to {made.email}."] if is_sent else [link]
         if made.mail_error:

@@ -25,7 +25,7 @@ from watchbook.core import registry
 from watchbook.core.accounts import actions, tokens
 from watchbook.core.accounts.access import person_of, staff_required
 from watchbook.core.accounts.models import User, normalise_email
-from watchbook.core.people import forms, groups, invitations, mail, ownership, roles
+from watchbook.core.people import forms, groups, invitations, ownership, roles
 from watchbook.core.people.models import Group, GroupMember, GroupRole, Invitation
 
 SHOWN, MOST_SHOWN = 50, 1000
@@ -64,7 +64,7 @@ def _page(request: HttpRequest, *, form: forms.InviteForm | None = None, link: s
     context = {
         "people": _people(found[:limit]), "found": found.count(), "count": User.objects.count(), "query": query,
         "invitations": _invitations(user), "groups": _groups(), "by_link": by_link, "link": link,
-        "form": form or forms.InviteForm(user=user, by_link=by_link), "mail": mail.mail_state(),
+        "form": form or forms.InviteForm(user=user, by_link=by_link), "mail": invitations.mail_state(),
     }  # fmt: skip
     return render(request, "people/people.html", {**context, **more}, status=422 if form and form.errors else 200)
 
@@ -137,7 +137,7 @@ def invite_person(request: HttpRequest) -> HttpResponse:
 
 def _show_or_send(request: HttpRequest, made: Invitation, token: str) -> HttpResponse:
     """Send the mail. Without a mail, the link is on this one page and nowhere else."""
-    if made.email and mail.send(made, token):
+    if made.email and invitations.send(made, token):
         messages.success(request, _("Invitation sent to %(email)s.") % {"email": made.email})
         return redirect("people")
     return _page(request, link=invitations.link(token), made=made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,12 +14,12 @@ from pydantic import Field
 
 from watchbook.core.accounts.access import person_of, viewer_scopes
 from watchbook.core.api.errors import must_be_known
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Listing, said
 from watchbook.core.notify.actions import own_channels
 from watchbook.core.search import query as queries
 from watchbook.core.search import saved as actions
-from watchbook.core.search.fields import known_kinds
+from watchbook.core.search.compiling import known_kinds
 from watchbook.core.search.find import Hit, find
 from watchbook.core.search.highlight import Segment
 from watchbook.core.search.models import SavedSearch
@@ -66,6 +66,17 @@ class PreviewQuery(Schema):
 
     q: str = ""
     kind: list[str] = []
+
+
+class MentionOut(Answer):
+    """Matches of one day."""
+
+    day: date
+    matches: int | None = said("Null if there were too many matches to count this far back.")
+
+
+class MentionList(Listing[MentionOut]):
+    """Matches by day, oldest first."""
 
 
 class PreviewOut(Answer):
@@ -140,6 +151,14 @@ def preview_search(request: HttpRequest, asked: Query[PreviewQuery]) -> Any:
     _check_kinds(asked.kind)
     found = actions.preview(person_of(request), queries.read(asked.q), asked.kind)
     return {"matches": found.matches, "is_whole": found.is_whole, "days": found.days}
+
+
+@router.get("/search/mentions", response=MentionList)
+def count_mentions(request: HttpRequest, asked: Query[PreviewQuery]) -> Any:
+    """Count the matches of the last 30 days by the day on which they were published, oldest day first."""
+    _check_kinds(asked.kind)
+    found = actions.mentions(person_of(request), queries.read(asked.q), asked.kind)
+    return {"items": [{"day": day, "matches": matches} for day, matches in found], "next": None}
 
 
 @router.get("/saved-searches", response=SavedPage)

@@ -2,19 +2,87 @@
 
 Both may let too many documents through, never too few: the document itself decides (`Query.is_found`). What one of the
 two cannot state is None there, which stands for every document.
+
+What a query is compared with: a document's texts and attributes, and the names of its kind for `type:`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.db import connection
 
-from watchbook.core.search.fields import kinds_called
+from watchbook.core import registry
+from watchbook.core.search.models import SearchDocument
 from watchbook.core.search.query import All, Attribute, Either, Node, Not, Words
-from watchbook.core.search.tokens import Lookup, attribute_token
+from watchbook.core.search.tokens import Lookup, attribute_token, searchable
+
+
+class DocumentFields:
+    """A stored document as the query language sees it. Texts are folded when they are first read."""
+
+    def __init__(self, document: SearchDocument) -> None:
+        self.document = document
+        # May be set to another one, for comparing what a document was before.
+        self.score: int | None = document.score
+
+    @cached_property
+    def title(self) -> str:
+        return searchable(self.document.title)
+
+    @cached_property
+    def body(self) -> str:
+        return searchable(self.document.body)
+
+    @property
+    def author(self) -> str:
+        return self.document.author
+
+    @property
+    def source(self) -> str:
+        return self.document.source
+
+    @property
+    def place(self) -> str:
+        return self.document.place
+
+    @property
+    def site(self) -> str:
+        return self.document.site
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        return types_of(self.document.kind)
+
+    @property
+    def occurred_at(self) -> datetime:
+        return self.document.occurred_at
+
+
+def known_kinds() -> dict[str, str]:
+    """Every kind of document and the system it belongs to."""
+    return {kind.name: source.slug for source in registry.sources() for kind in source.search_kinds}
+
+
+def types_of(kind: str) -> frozenset[str]:
+    """The names of a kind: its own, the last word of it, and those that its system declares."""
+    declared = [each for source in registry.sources() for each in source.search_kinds if each.name == kind]
+    return frozenset({kind, *(word for each in declared for word in (*each.types, kind.rpartition("_")[2]))})
+
+
+def kinds_called(name: str) -> tuple[str, ...]:
+    """The kinds that have this name; also one that no system declares any more."""
+    return tuple(dict.fromkeys([*(kind for kind in known_kinds() if name in types_of(kind)), name]))
+
+
+def type_names() -> list[str]:
+    """The short name of each kind, for the help of the query language."""
+    kinds = [kind for source in registry.sources() for kind in source.search_kinds]
+    return list(dict.fromkeys((*kind.types, kind.name.rpartition("_")[2])[0] for kind in kinds))
+
 
 # Index lookups per query; longer queries are narrowed by the text itself.
 MAX_LOOKUPS = 48

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Generic, TypeVar
+
+from django.utils.timezone import localtime
 
 from watchbook.base.clock import bounded
 from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import User
+from watchbook.core.search import dialects
 from watchbook.core.search import query as queries
-from watchbook.core.search.compiling import column_condition, index_expression
+from watchbook.core.search.compiling import DocumentFields, column_condition, index_expression
 from watchbook.core.search.dialects import Filters, Position, dialect
-from watchbook.core.search.fields import DocumentFields
 from watchbook.core.search.highlight import Segment, excerpt, mark
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.search.query import Query
@@ -24,7 +26,7 @@ MAX_LIMIT = 200
 # Texts read for one page. Phrases whose words are common but never meet would otherwise read the whole archive; the
 # page comes back short and its cursor goes on from there.
 MAX_READ = 3000
-CHUNK = 50
+CHUNK, CHUNK_CHARACTERS = 50, 1_000_000
 # Characters read for counting, so that a page with numbers costs little more than one without.
 COUNTED = 1_000_000
 # A document without a text costs a row, too.
@@ -85,14 +87,26 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Count:
-    """How many were found, by kind; not all were counted when `is_whole` is false."""
+    """How many were found, by kind; not all were counted when `is_whole` is false.
+
+    `recent`: how many of them came in since the moment that was asked for.
+    """
 
     by_kind: dict[str, int]
     is_whole: bool
+    recent: int = 0
 
     @property
     def total(self) -> int:
         return sum(self.by_kind.values())
+
+
+@dataclass(frozen=True)
+class PerDay:
+    """How many were published on each day; days before `first` were not counted."""
+
+    matches: dict[date, int]
+    first: date
 
 
 def find(
@@ -127,9 +141,11 @@ def count(
     kinds: Iterable[str] | None = None,
     since: datetime | None = None,
     most: int = 200,
+    recent_since: datetime | None = None,
 ) -> Count:
     """How many documents of each kind match, up to a bound of documents and of characters read."""
     by_kind: dict[str, int] = {}
+    recent = 0
     filters = _filters(query, scopes, kinds, since, in_title=False)
     if filters is None:
         return Count({}, is_whole=True)
@@ -137,11 +153,33 @@ def count(
     for document in _candidates(filters, most + 1):
         characters += len(document.title) + len(document.body) + ROW_COSTS
         if found == most or characters > COUNTED:
-            return Count(by_kind, is_whole=False)
+            return Count(by_kind, is_whole=False, recent=recent)
         if query.is_found(DocumentFields(document)):
             found += 1
             by_kind[document.kind] = by_kind.get(document.kind, 0) + 1
-    return Count(by_kind, is_whole=True)
+            recent += recent_since is not None and document.indexed_at >= recent_since
+    return Count(by_kind, is_whole=True, recent=recent)
+
+
+def per_day(
+    query: Query, *, scopes: Iterable[str], kinds: Iterable[str] | None = None, since: datetime, most: int = 2000
+) -> PerDay:
+    """Count matches by the day of publication, back to a moment. Bounds end it earlier, at a whole day."""
+    filters = _filters(query, scopes, kinds, None, in_title=False)
+    days: dict[date, int] = {}
+    characters = found = 0
+    for document in _candidates(filters, most) if filters is not None else ():
+        if document.occurred_at < since:
+            break
+        day = localtime(document.occurred_at).date()
+        characters += len(document.title) + len(document.body) + ROW_COSTS
+        if found == most or characters > COUNTED:
+            days.pop(day, None)
+            return PerDay(days, day + timedelta(days=1))
+        if query.is_found(DocumentFields(document)):
+            found += 1
+            days[day] = days.get(day, 0) + 1
+    return PerDay(days, localtime(since).date())
 
 
 def _filters(
@@ -197,11 +235,11 @@ class _Search:
 
 
 def _candidates(filters: Filters, size: int) -> Iterator[SearchDocument]:
-    """First from the newest documents, as long as they fill what is asked; then from the whole index."""
+    """First from the newest documents, and from more of them as long as they do not suffice; then from the index."""
     expression = filters.expression
-    is_full = True
+    width = dialects.PROBE
     while True:
-        window = dialect().window(filters, expression) if is_full and expression else None
+        window = dialect().window(filters, expression, width) if width and expression else None
         if expression is None:
             ids = dialect().scan(filters, size)
         elif window is None:
@@ -214,17 +252,23 @@ def _candidates(filters: Filters, size: int) -> Iterator[SearchDocument]:
         if position is None:
             return
         filters = replace(filters, after=position)
+        if not is_full and expression is not None:
+            width = dialect().wider(expression, width)
 
 
 def _documents(ids: list[int]) -> Generator[SearchDocument, None, Position | None]:
     """The documents in this order; returns the position of the last."""
     position = None
-    for begin in range(0, len(ids), CHUNK):
-        chunk = ids[begin : begin + CHUNK]
+    begin, size = 0, CHUNK
+    while chunk := ids[begin : begin + size]:
         by_id = SearchDocument.objects.in_bulk(chunk)
         for document in (by_id[document_id] for document_id in chunk if document_id in by_id):
             yield document
             position = Position(document.occurred_at, document.pk)
+        begin += len(chunk)
+        # Short texts come in fewer queries; long ones must not fill the memory.
+        characters = sum(len(document.body) for document in by_id.values())
+        size = max(CHUNK, min(CHUNK_CHARACTERS * len(chunk) // max(characters, 1), MAX_LIMIT))
     return position
 
 

@@ -17,12 +17,13 @@ from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text, cut
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.registry import Attributes
 from watchbook.core.search.dialects import Words, dialect
 from watchbook.core.search.models import TITLE_LENGTH, ScoreChange, SearchDocument
 from watchbook.core.search.query import author_key, place_key, site_key
 from watchbook.core.search.tokens import MAX_TEXT, attribute_tokens, document_tokens, searchable
-from watchbook.kit.links import safe_link
+from watchbook.kit.formatting import safe_link
 
 # Part of every fingerprint: a change of the tokenizer makes every document count as changed.
 VERSION = "2"
@@ -155,6 +156,12 @@ def rebuild(progress: Callable[[int], None] = lambda done: None) -> int:
 def rebuild_index(ctx: JobContext) -> Outcome:
     """Rebuild the word index after a change of the tokenizer or a restored database."""
     return Outcome("done", {"documents": rebuild(lambda done: ctx.report(documents=done))})
+
+
+def is_compact_owed(_now: datetime) -> bool:
+    """Whether the newest run failed: erased words would stay in the blocks until the next removal."""
+    newest = JobRun.objects.filter(name=COMPACT).order_by("-pk").values_list("state", flat=True).first()
+    return newest in (State.FAILED, State.CANCELLED)
 
 
 def compact_index(ctx: JobContext) -> Outcome:

@@ -16,7 +16,6 @@ from watchbook.core.search import query as queries
 from watchbook.core.search import saved
 from watchbook.core.search.find import find
 from watchbook.core.search.models import NAME_LENGTH, SavedSearch
-from watchbook.core.sources.pasted import Pasted
 from watchbook.core.sources.records import (
     FALLBACK,
     NEW,
@@ -27,6 +26,7 @@ from watchbook.core.sources.records import (
     Item,
     Link,
     Offer,
+    Pasted,
     Pick,
     Refusal,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import groupby, takewhile
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -30,15 +30,16 @@ from watchbook.core.notify.outbox import Named, Notification, notify
 from watchbook.core.notify.rules import Subject
 from watchbook.core.search import highlight
 from watchbook.core.search import query as queries
+from watchbook.core.search.compiling import DocumentFields, known_kinds
 from watchbook.core.search.dialects import dialect
-from watchbook.core.search.fields import DocumentFields, known_kinds
-from watchbook.core.search.find import count
+from watchbook.core.search.find import count, per_day
 from watchbook.core.search.models import NAME_LENGTH, SavedSearch, SavedSearchMatch, ScoreChange, SearchDocument
 from watchbook.core.search.query import Query
 from watchbook.kit.letter import Counts, Item, Letter, Link, Piece, Section
 
 MOST = 100
 PREVIEW_DAYS = 7
+MENTION_DAYS = 30
 
 
 def save(
@@ -108,11 +109,23 @@ class Preview:
     days: int
 
 
+def preview_since() -> datetime:
+    return clock.now() - timedelta(days=PREVIEW_DAYS)
+
+
 def preview(user: User, query: Query, kinds: Iterable[str] = ()) -> Preview:
     """Count what a saved search would have matched in the last days, with the search itself."""
-    since = clock.now() - timedelta(days=PREVIEW_DAYS)
-    found = count(query, scopes=viewer_scopes(user), kinds=list(kinds) or None, since=since)
+    found = count(query, scopes=viewer_scopes(user), kinds=list(kinds) or None, since=preview_since())
     return Preview(found.total, found.is_whole, PREVIEW_DAYS)
+
+
+def mentions(user: User, query: Query, kinds: Iterable[str] = ()) -> list[tuple[date, int | None]]:
+    """Count matches of the last days by the day of publication; None where there were too many to count."""
+    today = timezone.localdate(clock.now())
+    days = [today - timedelta(days=back) for back in range(MENTION_DAYS - 1, -1, -1)]
+    start = datetime.combine(days[0], time.min, tzinfo=timezone.get_current_timezone())
+    found = per_day(query, scopes=viewer_scopes(user), kinds=list(kinds) or None, since=start)
+    return [(day, found.matches.get(day, 0) if day >= found.first else None) for day in days]
 
 
 @transaction.atomic

@@ -19,7 +19,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from watchbook.core import registry
@@ -29,10 +29,12 @@ from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.search import query as queries
 from watchbook.core.search import reindex
 from watchbook.core.search import saved as actions
-from watchbook.core.search.fields import known_kinds, type_names
+from watchbook.core.search.compiling import known_kinds, type_names
 from watchbook.core.search.find import Count, Hit, Page, count, find
 from watchbook.core.search.models import NAME_LENGTH, QUERY_LENGTH, SavedSearch, SearchDocument
 from watchbook.core.search.query import Query
+from watchbook.kit.charts import Chart, Series, bars
+from watchbook.kit.formatting import number_text
 from watchbook.kit.paging import InvalidCursor
 
 EARLIEST, LATEST = date(1970, 1, 2), date(2199, 12, 31)
@@ -167,7 +169,9 @@ def answer(form: AskForm, scopes: Sequence[str]) -> Found:
     cursor = form.cleaned_data.get("cursor", "")
     begun = perf_counter()
     page = _page(asked, form, scopes, kinds_of(slug) if slug else None, cursor)
-    counted = count(asked, scopes=scopes, since=form.since_moment) if asked and not cursor else None
+    counted = None
+    if asked and not cursor:
+        counted = count(asked, scopes=scopes, since=form.since_moment, recent_since=actions.preview_since())
     return Found(
         query=asked,
         rows=tuple(_row(hit) for hit in page.items),
@@ -261,6 +265,15 @@ def preview_search(request: HttpRequest) -> HttpResponse:
     return render(request, "search/_preview.html", {"preview": _preview(request, asked, query)})
 
 
+def _counted_preview(asked: AskForm, counted: Count | None) -> actions.Preview | None:
+    """The preview, where counting the hits has answered it: all were counted, or as many as are counted are recent."""
+    if counted is None or asked.cleaned_data.get("source") or asked.since_moment:
+        return None
+    if not counted.is_whole and counted.recent < counted.total:
+        return None
+    return actions.Preview(counted.recent, counted.is_whole, actions.PREVIEW_DAYS)
+
+
 def _preview(request: HttpRequest, asked: AskForm, query: Query) -> actions.Preview:
     slug = asked.cleaned_data.get("source", "")
     # The form of a saved search sends types, the search page its source.
@@ -293,9 +306,25 @@ def edit_search(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("Saved."))
             return redirect("search")
-    preview = actions.preview(saved.user, queries.read(form["q"].value() or ""), form["kinds"].value() or ())
-    status = 422 if form.errors else 200
-    return render(request, "search/edit.html", {"saved": saved, "form": form, "preview": preview}, status=status)
+    context = {
+        "saved": saved,
+        "form": form,
+        "preview": actions.preview(saved.user, queries.read(form["q"].value() or ""), form["kinds"].value() or ()),
+        "mentions": _mentions(saved),
+    }
+    return render(request, "search/edit.html", context, status=422 if form.errors else 200)
+
+
+def _mentions(saved: SavedSearch) -> Chart:
+    """Draw the matches of the last days."""
+    found = actions.mentions(saved.user, queries.read(saved.query), saved.kinds)
+    total = sum(matches or 0 for _day, matches in found)
+    label = ngettext("%(n)s match in %(days)s days", "%(n)s matches in %(days)s days", total) % {
+        "n": number_text(total),
+        "days": len(found),
+    }
+    series = Series(pgettext("chart", "matches"), [matches for _day, matches in found], "c-h1")
+    return bars([day for day, _matches in found], [series], label=label)
 
 
 def _show_errors(form: SaveForm, error: ValidationError, fields: dict[str, str]) -> None:
@@ -338,7 +367,7 @@ def _show(request: HttpRequest, ask: AskForm, save: SaveForm | None = None, stat
     if found.query:
         start = {"q": found.query.text, "source": ask.cleaned_data.get("source", ""), "name": found.query.text[:60]}
         context["save"] = save or SaveForm(initial=start, user=person_of(request))
-        context["preview"] = _preview(request, ask, found.query)
+        context["preview"] = _counted_preview(ask, found.count) or _preview(request, ask, found.query)
         context["saved_count"] = SavedSearch.objects.of(person_of(request)).count()
     else:
         context["saved"] = SavedSearch.objects.of(person_of(request)).prefetch_related("channels")

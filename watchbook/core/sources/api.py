@@ -12,13 +12,12 @@ from pydantic import ConfigDict, Field
 
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
-from watchbook.core.api.document import refuses
 from watchbook.core.api.errors import Conflict, Invalid, NotAllowed, TooMany
 from watchbook.core.api.schemas import Answer, said
+from watchbook.core.api.shell import refuses
 from watchbook.core.sources import recognise
-from watchbook.core.sources.pasted import LONGEST
 from watchbook.core.sources.recognise import Recognised, requests_per_day
-from watchbook.core.sources.records import AddError, Found, Link, Offer
+from watchbook.core.sources.records import LONGEST, AddError, Found, Link, Offer
 from watchbook.core.sources.views import own_channels
 
 router = Router()

@@ -17,9 +17,18 @@ from watchbook.core import registry
 from watchbook.core.accounts import access
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.core.sources import pasted
-from watchbook.core.sources.pasted import Pasted
-from watchbook.core.sources.records import NOTIFY, NOTIFY_DEFAULT, Added, AddError, Choice, Found, Offer, Refusal
+from watchbook.core.sources import records
+from watchbook.core.sources.records import (
+    NOTIFY,
+    NOTIFY_DEFAULT,
+    Added,
+    AddError,
+    Choice,
+    Found,
+    Offer,
+    Pasted,
+    Refusal,
+)
 
 # A preview sends no more requests than this, whatever it finds.
 MOST_REQUESTS = 12
@@ -31,7 +40,7 @@ PROOF_SALT, PROOF_SECONDS = "sources.offer", 1800
 class Recognised:
     """What a text is: `found`, or a `refusal` with its reason. `others` are further readings of the same text."""
 
-    pasted: Pasted
+    records: Pasted
     found: Found | None = None
     refusal: Refusal | None = None
     others: tuple[Found, ...] = ()
@@ -39,7 +48,7 @@ class Recognised:
 
 def recognise(text: str, system: str = "") -> Recognised:
     """Return the most certain reading of a text, or that of one system. Sends no request."""
-    given = pasted.read(text)
+    given = records.read(text)
     if not given.text:
         return Recognised(given, refusal=Refusal(_("Paste an address or a keyword."), "empty"))
     if refusal := _not_allowed(given):

@@ -24,9 +24,8 @@ from watchbook.core.accounts.models import User
 from watchbook.core.notify import actions as notify_actions
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.sources import recognise
-from watchbook.core.sources.pasted import LONGEST
 from watchbook.core.sources.recognise import Recognised, Signed
-from watchbook.core.sources.records import CHANGED, NEW, NOTIFY_DEFAULT, REMOVED, Added, AddError, Offer
+from watchbook.core.sources.records import CHANGED, LONGEST, NEW, NOTIFY_DEFAULT, REMOVED, Added, AddError, Offer
 from watchbook.kit.formatting import span_text
 
 CHECKED = "add_source_text"

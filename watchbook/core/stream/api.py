@@ -15,7 +15,7 @@ from watchbook.core import registry
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
 from watchbook.core.api.errors import must_be_known
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer, Listing, said
 from watchbook.core.stream import reading
 from watchbook.core.stream.models import StreamEntry, StreamEntryQuerySet

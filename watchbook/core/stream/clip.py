@@ -133,3 +133,9 @@ register = template.Library()
 @register.inclusion_tag("stream/_save_button.html")
 def save_to_library_button(kind: str, object_id: object, css: str = "btn btn--small") -> dict[str, str]:
     return {"address": clip_url(kind, object_id), "css": css}
+
+
+@register.inclusion_tag("stream/_item_actions.html")
+def item_actions() -> dict[str, object]:
+    """Buttons for selected items of a list, whose boxes are named `item` (see core.stream.selection)."""
+    return {"can_save": bool(_clip_page())}

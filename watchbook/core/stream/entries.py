@@ -19,7 +19,7 @@ from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.stream import clip, options, reading
 from watchbook.core.stream.models import TITLE_LENGTH, StreamEntry, StreamEntryQuerySet
 from watchbook.kit import formatting
-from watchbook.kit.links import safe_link
+from watchbook.kit.formatting import safe_link
 
 MAX_SUMMARY = 2000
 MAX_DATA = 20_000

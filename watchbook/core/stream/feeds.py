@@ -1,6 +1,8 @@
 """Feeds: addresses for feed readers, and valid Atom and JSON Feed with stable ids.
 
 A system that has a feed of its own creates Items and calls `atom(...)` or `json_feed(...)`, then `answer(...)`.
+
+Private activity and feeds of a user, for the removal of an account.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape, linebreaks
 from django.utils.http import quote_etag
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text
@@ -30,8 +33,9 @@ from watchbook.core import registry
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import Purpose, User
+from watchbook.core.registry import Owned
 from watchbook.core.stream.models import StreamEntry, StreamFeed
-from watchbook.kit.links import safe_link
+from watchbook.kit.formatting import safe_link
 
 ATOM = "application/atom+xml; charset=utf-8"
 JSON = "application/feed+json; charset=utf-8"
@@ -252,3 +256,29 @@ def head(feed: StreamFeed, plain: str, ending: str) -> Feed:
         self_link=reverse(f"feed_{ending}", args=[plain]),
         language="zh-Hans" if feed.user.language.startswith("zh") else "en",
     )
+
+
+MODULE = "watchbook.core.stream.feeds"
+OWNED = (
+    Owned("feeds", gettext_lazy("Feeds"), f"{MODULE}:feed_titles"),
+    Owned(
+        "activity", gettext_lazy("Private activity"), f"{MODULE}:entry_ids",
+        transfer=f"{MODULE}:transfer", delete=f"{MODULE}:delete", is_hidden=True,
+    ),
+)  # fmt: skip
+
+
+def feed_titles(user: User) -> list[str]:
+    return list(StreamFeed.objects.filter(user=user).order_by("name", "pk").values_list("name", flat=True))
+
+
+def entry_ids(user: User) -> list[int]:
+    return list(StreamEntry.objects.filter(scope=f"user:{user.pk}").values_list("pk", flat=True))
+
+
+def transfer(user: User, successor: User) -> None:
+    StreamEntry.objects.filter(scope=f"user:{user.pk}").update(scope=f"user:{successor.pk}")
+
+
+def delete(user: User) -> None:
+    StreamEntry.objects.filter(scope=f"user:{user.pk}").delete()

@@ -9,8 +9,9 @@ from django.db import connection
 from watchbook.base import clock
 from watchbook.base.testing.people import alice
 from watchbook.core.erase import Erased, erase
-from watchbook.core.jobs import runner
-from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs import queue, runner
+from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.jobs.scheduler import make_due_runs
 from watchbook.core.notify import actions
 from watchbook.core.notify.channels import NotReplayable
 from watchbook.core.notify.models import Delivery, Mention
@@ -149,3 +150,21 @@ def test_digest_is_written_again_without_the_erased_member(channel):
     assert WORD not in f"{bundle.text}{bundle.html}{bundle.payload}"
     assert "About something else" in bundle.text
     assert bundle.state == "pending"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="reads SQLite's file")
+def test_failed_compaction_is_repeated_by_the_schedule():
+    put("1", f"About {WORD}", f"More about {WORD}")
+    for number in range(2, 60):
+        put(str(number), f"Title {number}", f"words of number {number}")
+    erase("post", ["1"])
+    JobRun.objects.filter(name="search.compact").update(state=State.FAILED, error_code="crashed")
+    tomorrow = clock.now() + timedelta(days=1, hours=1)
+    JobSchedule.objects.create(name="search.compact", next_at=tomorrow - timedelta(minutes=1))
+    with clock.set_to(tomorrow):
+        make_due_runs(tomorrow)
+        again = JobRun.objects.get(name="search.compact", state=State.QUEUED)
+        assert runner.execute(queue.claim(again, "test")).state == State.DONE
+    assert WORD.encode() not in raw_bytes()
+    assert not index.is_compact_owed(tomorrow)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchbook.core import watching
-from watchbook.core.schedule import cron
-from watchbook.core.watching import ACTIVE, ERROR, PAUSED, Plan, Watched
+from watchbook.core.watching import ACTIVE, ERROR, PAUSED, Plan, Watched, cron
 
 NOW = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 HOURLY = Plan(interval=timedelta(hours=1), jitter_share=0)

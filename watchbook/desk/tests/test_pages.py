@@ -14,7 +14,7 @@ from django.utils import translation
 import watchbook
 from watchbook.base.testing.pages import squeezed
 from watchbook.desk.layout import Layout, build_menu
-from watchbook.kit import reader
+from watchbook.kit import formatting
 
 PACKAGE = Path(watchbook.__file__).parent
 TEMPLATES = sorted(PACKAGE.rglob("templates/**/*.html"))
@@ -140,7 +140,7 @@ class TestPage:
 def test_toast_travels_in_a_header_that_is_ascii():
     request = RequestFactory().post("/x")
     request.htmx = True
-    answer = reader.done(request, HttpResponse(), "已移动 2 个文件", undo_url="/undo/")
+    answer = formatting.done(request, HttpResponse(), "已移动 2 个文件", undo_url="/undo/")
     header = answer.headers["HX-Trigger"]
     assert header.isascii()
     assert '"undo": "/undo/"' in header

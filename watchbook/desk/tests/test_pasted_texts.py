@@ -62,7 +62,7 @@ RECOGNISED = [
     ("https://new.reddit.com/r/gardening", SUB, "r/gardening"),
     ("https://m.reddit.com/r/gardening/?utm_medium=android_app", SUB, "r/gardening"),
     ("https://np.reddit.com/r/gardening/wiki/index", SUB, "r/gardening"),
-    ("https://www.reddit.com/r/gardening/s/AbCdEf12", SUB, "r/gardening"),
+    ("https://www.reddit.com/r/gardening/s/AbCdEf12", POST, "s/AbCdEf12 r/gardening"),
     ("https://www.reddit.com/r/gardening/comments/1abcd2/my_roses/?utm_source=share", POST, "1abcd2 r/gardening"),
     ("https://www.reddit.com/comments/1abcd2", POST, "1abcd2"),
     ("https://redd.it/1abcd2", POST, "1abcd2"),

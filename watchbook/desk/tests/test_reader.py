@@ -5,7 +5,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone, translation
 
-from watchbook.kit.reader import THEME_COOKIE, zone_of
+from watchbook.kit.formatting import THEME_COOKIE, zone_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
 

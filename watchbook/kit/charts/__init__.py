@@ -5,10 +5,8 @@ Every chart is drawn for several widths, so that no label is scaled below readin
 Put a chart on a page with {% chart drawn _("Items per day") _("30 days") %}<span>Measured …</span>{% endchart %}.
 """
 
-from watchbook.kit.charts.bars import areas, bars
-from watchbook.kit.charts.cells import Cell, cells, heat
-from watchbook.kit.charts.lines import Limit, lines, spark
-from watchbook.kit.charts.steps import Note, steps
+from watchbook.kit.charts.bars import Cell, areas, bars, cells, heat
+from watchbook.kit.charts.lines import Limit, Note, lines, spark, steps
 from watchbook.kit.charts.svg import Chart, Drawing, Key, Series, Table, Value
 
 __all__ = [

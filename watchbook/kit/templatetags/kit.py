@@ -25,10 +25,10 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from watchbook.kit import badges, charts, fields, formatting
+from watchbook.kit import badges, charts, formatting
 from watchbook.kit.charts.svg import Value
 from watchbook.kit.diff import Segment
-from watchbook.kit.links import asset_url
+from watchbook.kit.formatting import asset_url
 
 register = template.Library()
 
@@ -241,7 +241,7 @@ def part(content: str, element: str, **given: Any) -> SafeString | str:
 @register.simple_tag
 def field(bound: BoundField, note: str = "", label: str = "", css: str = "") -> SafeString:
     """Label, control, note and error of one form field."""
-    return fields.draw_field(bound, note=note, label=label, css=css, error_icon=draw_icon("s-bad"))
+    return badges.draw_field(bound, note=note, label=label, css=css, error_icon=draw_icon("s-bad"))
 
 
 @register.simple_tag

@@ -9,9 +9,8 @@ import pytest
 from django.utils import timezone, translation
 
 from watchbook.kit.charts import Cell, Limit, Note, Series, areas, bars, cells, heat, lines, spark, steps
-from watchbook.kit.charts.cells import level_of
-from watchbook.kit.charts.frame import make_frame, runs, ticks
-from watchbook.kit.charts.svg import hatched, round_steps, spread
+from watchbook.kit.charts.bars import level_of
+from watchbook.kit.charts.svg import hatched, make_frame, round_steps, runs, spread, ticks
 
 pytestmark = pytest.mark.usefixtures("noon")
 

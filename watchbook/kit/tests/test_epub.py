@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from watchbook.base.testing import epub as books
+from watchbook.base.testing import pages as books
 from watchbook.kit import epub
 
 PNG = base64.b64decode(

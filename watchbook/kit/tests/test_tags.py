@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
 from watchbook.kit import badges, charts, diff
-from watchbook.kit.links import asset_url
+from watchbook.kit.formatting import asset_url
 
 ROOM = Path(badges.__file__).parent
 NAMES = set(re.findall(r'<symbol id="([\w-]+)"', (ROOM / "static/kit/icons.svg").read_text()))

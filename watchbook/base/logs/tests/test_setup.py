@@ -7,9 +7,8 @@ import pickle
 
 import pytest
 
-from watchbook.base.logs import QUIET, JsonLines, StandardError, TextLines, redact, using_request_id
+from watchbook.base.logs import QUIET, JsonLines, Reporter, StandardError, TextLines, redact, using_request_id
 from watchbook.base.logs.redact import Secret
-from watchbook.base.logs.report import Reporter
 
 SENTINELS = {
     "cookie": "sentinel-cookie-Qx81mZ",

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from watchbook.base import sandbox, work
-from watchbook.base.sandbox.pool import Pool, _shared
+from watchbook.base.sandbox import Pool, _shared
 
 TASKS = "watchbook.base.sandbox.tests.tasks:"
 ROOT = Path(__file__).resolve().parents[4]

@@ -18,10 +18,21 @@ BlobError
 """
 
 from watchbook.base.store.blobs.cleaning import Cleaned, clean
-from watchbook.base.store.blobs.errors import BlobDamaged, BlobError, BlobMissing, BlobTooLarge, PlaceFailed
-from watchbook.base.store.blobs.reading import exists, local_file, missing, opened, part, read, size, stream
-from watchbook.base.store.blobs.references import refer, release
-from watchbook.base.store.blobs.writing import LARGEST, put
+from watchbook.base.store.blobs.content import (
+    LARGEST,
+    exists,
+    local_file,
+    missing,
+    opened,
+    part,
+    put,
+    read,
+    refer,
+    release,
+    size,
+    stream,
+)
+from watchbook.base.store.blobs.draft import BlobDamaged, BlobError, BlobMissing, BlobTooLarge, PlaceFailed
 
 __all__ = [
     "LARGEST",

@@ -1,4 +1,6 @@
-"""Bytes on their way into a place: spooled, counted and named by their digest before anything is stored."""
+"""Bytes on their way into a place: spooled, counted and named by their digest before anything is stored; and what can
+go wrong with them, drawn in the docstring of the package.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,26 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from watchbook.base.store.blobs.errors import BlobTooLarge
+
+class BlobError(Exception):
+    """The message is one sentence for the operator."""
+
+
+class BlobMissing(BlobError):
+    pass
+
+
+class BlobDamaged(BlobError):
+    pass
+
+
+class BlobTooLarge(BlobError):
+    pass
+
+
+class PlaceFailed(BlobError):
+    pass
+
 
 CHUNK = 512 * 1024
 PREFIX = ".draft-"

@@ -13,8 +13,7 @@ from django.db.models import Sum
 from django.db.models.functions import Length
 
 from watchbook.base.store.blobs import draft as drafts
-from watchbook.base.store.blobs.draft import CHUNK, Draft
-from watchbook.base.store.blobs.errors import BlobMissing
+from watchbook.base.store.blobs.draft import CHUNK, BlobMissing, Draft
 from watchbook.base.store.models import BlobChunk
 from watchbook.base.work import crash_point
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from watchbook.base.store import options
-from watchbook.base.store.blobs.draft import CHUNK, Draft
-from watchbook.base.store.blobs.errors import BlobMissing, PlaceFailed
+from watchbook.base.store.blobs.draft import CHUNK, BlobMissing, Draft, PlaceFailed
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

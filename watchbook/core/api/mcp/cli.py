@@ -16,7 +16,7 @@ def mcp() -> None:
     """
     from watchbook.core.accounts import tokens  # after Django is set up
     from watchbook.core.api.mcp import server
-    from watchbook.core.api.mcp.calls import Caller
+    from watchbook.core.api.mcp.tools import Caller
 
     with failing_as(False):
         if not server.is_installed():

@@ -14,8 +14,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 
 import watchbook
 from watchbook.core.accounts.models import ApiToken
-from watchbook.core.api.mcp.calls import UNTRUSTED, Caller, call
-from watchbook.core.api.mcp.tools import Bound, tools
+from watchbook.core.api.mcp.tools import UNTRUSTED, Bound, Caller, call, tools
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

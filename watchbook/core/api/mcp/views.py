@@ -16,7 +16,7 @@ from watchbook.core.accounts import tokens
 from watchbook.core.api import errors
 from watchbook.core.api.auth import enforce_rate_limit
 from watchbook.core.api.mcp import server
-from watchbook.core.api.mcp.calls import Caller
+from watchbook.core.api.mcp.tools import Caller
 
 METADATA = "/.well-known/oauth-protected-resource/mcp"
 

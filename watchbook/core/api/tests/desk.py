@@ -13,10 +13,9 @@ from ninja import Query, Router, Schema
 from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.api import errors
 from watchbook.core.api.auth import scoped, staff
-from watchbook.core.api.document import refuses
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.core.api.schemas import Answer
-from watchbook.core.api.shell import build_api
+from watchbook.core.api.shell import build_api, refuses
 
 router = Router()
 own = Router()

@@ -13,7 +13,7 @@ from django.test import Client
 from watchbook.base import clock
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import AuditEvent, User
-from watchbook.core.api.paging import PageQuery, keyset
+from watchbook.core.api.lists import PageQuery, keyset
 from watchbook.kit.paging import InvalidCursor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql, pytest.mark.urls("watchbook.core.api.tests.desk")]

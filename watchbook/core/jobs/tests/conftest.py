@@ -9,7 +9,7 @@ import pytest
 
 from watchbook.core import registry
 from watchbook.core.registry import Job
-from watchbook.core.schedule import every
+from watchbook.core.watching import every
 
 WORK: dict[str, Callable[..., Any]] = {}
 

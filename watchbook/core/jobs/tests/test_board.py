@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -165,7 +166,7 @@ def test_pausing_stops_the_schedule_and_resuming_goes_on(pages):
 def test_job_and_run_pages(pages):
     ended("test.work", 40)
     page = pages.get("/operations/jobs/test.work/").content.decode()
-    assert page.count("/operations/runs/") == 30
+    assert len(re.findall(r"\"/operations/runs/\d+/", page)) == 30
     assert "older=" in page
     run = JobRun.objects.latest("pk")
     assert pages.get(f"/operations/runs/{run.pk}/").status_code == 200
@@ -287,9 +288,9 @@ def test_worker_refuses_unknown_queues_and_no_broker(monkeypatch):
 
 
 def test_what_a_process_still_holds_is_handed_back_and_fenced_off():
-    from watchbook.core.jobs import dispatch
+    from watchbook.core.jobs import queue
 
-    run = queue.claim(queue.enqueue("test.work", exclusive="a"), dispatch.process_name("worker"))
+    run = queue.claim(queue.enqueue("test.work", exclusive="a"), queue.process_name("worker"))
     other = queue.claim(queue.enqueue("test.work"), "worker@elsewhere:1:1")
     assert actions.hand_back_rest() == 1
     back = JobRun.objects.get(pk=run.pk)

@@ -11,7 +11,7 @@ from watchbook.core.jobs import queue, runner, scheduler
 from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 from watchbook.core.registry import Job
-from watchbook.core.schedule import cron, every
+from watchbook.core.watching import cron, every
 
 QUEUES = ["crawler_queue", "maintenance_queue"]
 
@@ -250,7 +250,7 @@ def test_nothing_is_sent_when_the_transaction_is_rolled_back(monkeypatch):
     from django.db import transaction
 
     sent: list[list[int]] = []
-    monkeypatch.setattr("watchbook.core.jobs.dispatch.send", lambda ids: sent.append(ids))
+    monkeypatch.setattr("watchbook.core.jobs.queue.send", lambda ids: sent.append(ids))
     with pytest.raises(ZeroDivisionError):
         with transaction.atomic():
             queue.enqueue("test.work")

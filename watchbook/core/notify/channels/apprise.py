@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from watchbook.base import work
-from watchbook.base.extras import how_to_install, is_installed
+from watchbook.base.env import how_to_install, is_installed
 from watchbook.base.store.rows import release
 from watchbook.base.text import cut
 from watchbook.base.web.address import is_trusted

@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 
 from watchbook.base import clock, work
 from watchbook.base.work import crash_point
-from watchbook.core.notify import config, message, options
+from watchbook.core.notify import channels, message, options
 from watchbook.core.notify.message import Result
 from watchbook.core.notify.models import Delivery, DeliveryQuerySet, NotificationChannel, State
 from watchbook.core.notify.outbox import result
@@ -245,7 +245,7 @@ def _try(delivery: Delivery) -> Result:
     if delivery.attempt > result.MAX_ATTEMPTS + result.MAX_CRASHES:
         return message.failed("crashed", is_final=True)
     try:
-        return config.send(delivery.channel, message.message_of(delivery))
+        return channels.send(delivery.channel, message.message_of(delivery))
     except Exception as error:
         # The text of the exception may contain an address or a token; its class is enough to find the place.
         log.error("sending %s: unexpected %s", delivery, type(error).__name__, exc_info=log.isEnabledFor(logging.DEBUG))

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from watchbook.base import clock
 from watchbook.base.work import crash_point
 from watchbook.core import registry
+from watchbook.core.notify.http import REFUSED
 from watchbook.core.notify.message import Notification, Result
 from watchbook.core.notify.models import Attempt, Delivery, NotificationChannel, State
 from watchbook.core.notify.outbox.enqueue import notify_owner
@@ -206,7 +207,8 @@ def count_failure(delivery: Delivery, result: Result, now: datetime, duration_ms
     reason = _reason_to_stop(channel, result, now)
     if reason:
         row.update(is_active=False, disabled_reason=reason, blocked_until=None, updated_at=now)
-    if reason or held or delivery.state == State.FAILED:
+    is_refused = result.status in REFUSED and channel.failure_count > 1
+    if reason or held or is_refused or delivery.state == State.FAILED:
         _notify_owner_once(channel, delivery, reason, now)
 
 

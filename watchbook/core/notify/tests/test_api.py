@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from watchbook.core.accounts import tokens
-from watchbook.core.notify import config, outbox
+from watchbook.core.notify import channels, outbox
 from watchbook.core.notify.models import Delivery, NotificationChannel
 
 from .conftest import SECRET
@@ -42,7 +42,7 @@ def test_a_channel_lives_from_post_to_delete(program, hooks):
     answer = made.json()
     assert answer["secret"].startswith("whsec_")
     assert "/hook" not in json.dumps(answer["config"])
-    assert answer["config"]["headers"] == {"Authorization": config.MASK}
+    assert answer["config"]["headers"] == {"Authorization": channels.MASK}
 
     path = f"/channels/{answer['id']}"
     read = program("GET", path)
@@ -52,7 +52,7 @@ def test_a_channel_lives_from_post_to_delete(program, hooks):
 
     changed = program("PATCH", path, {"name": "renamed", "config": {"method": "PUT"}}).json()
     assert (changed["name"], changed["config"]["method"]) == ("renamed", "PUT")
-    assert config.read(NotificationChannel.objects.get())["secrets"] == [answer["secret"]]
+    assert channels.read(NotificationChannel.objects.get())["secrets"] == [answer["secret"]]
 
     tested = program("POST", f"{path}/test").json()
     assert tested["success"] is True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.core.notify import actions, config
+from watchbook.core.notify import actions, channels
 from watchbook.core.notify.channels import BadConfig, Unreadable
 from watchbook.core.notify.channels.webhook import key_of
 from watchbook.core.notify.models import NotificationChannel
@@ -41,7 +41,7 @@ URL = "https://hooks.example.com/services/T0P/S3CRET?token=abc"
 )
 def test_bad_webhooks_are_refused_by_field(field, given):
     with pytest.raises(BadConfig) as caught:
-        config.check("webhook", given)
+        channels.check("webhook", given)
     assert caught.value.field == field
 
 
@@ -52,11 +52,11 @@ def test_bad_webhooks_are_refused_by_field(field, given):
 )  # fmt: skip
 def test_bad_addresses_are_refused(address):
     with pytest.raises(BadConfig):
-        config.check("email", {"email": address})
+        channels.check("email", {"email": address})
 
 
 def test_a_host_name_in_another_script_travels_in_its_ascii_form():
-    assert config.check("email", {"email": "a@bücher.example"}) == {"email": "a@xn--bcher-kva.example"}
+    assert channels.check("email", {"email": "a@bücher.example"}) == {"email": "a@xn--bcher-kva.example"}
 
 
 def test_a_name_is_one_line(alice):
@@ -68,7 +68,7 @@ def test_a_name_is_one_line(alice):
 def test_a_secret_is_made_when_none_is_given_and_shown_once(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
     assert len(key_of(saved.secret)) == 32
-    assert config.read(saved.channel)["secrets"] == [saved.secret]
+    assert channels.read(saved.channel)["secrets"] == [saved.secret]
     given = actions.create(alice, name="y", channel_type="webhook", given={"url": URL, "secret": SECRET})
     assert given.secret == ""
 
@@ -78,10 +78,10 @@ def test_the_row_shows_host_method_and_header_names_only(alice):
     channel = actions.create(alice, name="x", channel_type="webhook", given=given).channel
     channel.refresh_from_db()
     assert channel.config == {
-        "url": f"https://hooks.example.com/{config.MASK}",
+        "url": f"https://hooks.example.com/{channels.MASK}",
         "method": "PUT",
-        "headers": {"Authorization": config.MASK},
-        "secret": config.MASK,
+        "headers": {"Authorization": channels.MASK},
+        "secret": channels.MASK,
     }
     assert channel.secret.startswith("v2:")
     assert "T0P" not in channel.secret
@@ -90,10 +90,10 @@ def test_the_row_shows_host_method_and_header_names_only(alice):
 def test_sending_the_masked_form_back_keeps_the_secrets(alice):
     given = {"url": URL, "headers": {"Authorization": "Bearer xyzzy", "X-Room": "1"}, "secret": SECRET}
     channel = actions.create(alice, name="x", channel_type="webhook", given=given).channel
-    before = config.read(channel)
-    shown = {**channel.config, "method": "PATCH", "headers": {"authorization": config.MASK, "X-Room": "2"}}
+    before = channels.read(channel)
+    shown = {**channel.config, "method": "PATCH", "headers": {"authorization": channels.MASK, "X-Room": "2"}}
     actions.update(channel, given=shown)
-    after = config.read(NotificationChannel.objects.get(pk=channel.pk))
+    after = channels.read(NotificationChannel.objects.get(pk=channel.pk))
     assert after["url"] == before["url"]
     assert after["secrets"] == before["secrets"]
     assert after["method"] == "PATCH"
@@ -106,8 +106,8 @@ def test_a_sealed_value_moved_to_another_row_does_not_open(alice):
     NotificationChannel.objects.filter(pk=two.pk).update(secret=one.secret)
     two.refresh_from_db()
     with pytest.raises(Unreadable):
-        config.read(two)
-    result = config.send(two, None)  # type: ignore[arg-type]
+        channels.read(two)
+    result = channels.send(two, None)  # type: ignore[arg-type]
     assert (result.ok, result.code) == (False, "not_decrypted")
 
 
@@ -119,22 +119,22 @@ def test_a_lost_key_is_mended_by_entering_the_secrets_again(alice, settings):
     channel.refresh_from_db()
     assert channel.secret.startswith("v2:k1:"), "what cannot be opened is left as it is"
     actions.update(channel, given={"url": URL})
-    assert config.read(channel)["url"] == URL
+    assert channels.read(channel)["url"] == URL
 
 
 def test_what_is_kept_inside_cannot_be_set_from_outside():
     with pytest.raises(BadConfig):
-        config.check("webhook", {"url": URL, "secrets": ["x"]})
+        channels.check("webhook", {"url": URL, "secrets": ["x"]})
     with pytest.raises(BadConfig):
-        config.check("webhook", {"url": URL, "old_until": "2099-01-01"})
+        channels.check("webhook", {"url": URL, "old_until": "2099-01-01"})
 
 
 def test_a_new_secret_of_ones_own_is_used_beside_the_former_one(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
     actions.update(saved.channel, given={"secret": SECRET})
-    assert config.read(saved.channel)["secrets"] == [SECRET, saved.secret]
+    assert channels.read(saved.channel)["secrets"] == [SECRET, saved.secret]
     actions.update(saved.channel, given={"method": "PUT"})
-    assert config.read(saved.channel)["secrets"] == [SECRET, saved.secret]
+    assert channels.read(saved.channel)["secrets"] == [SECRET, saved.secret]
 
 
 def test_saving_does_not_undo_what_the_sender_counted_meanwhile(alice):
@@ -149,4 +149,4 @@ def test_saving_does_not_undo_what_the_sender_counted_meanwhile(alice):
 @pytest.mark.parametrize("place", ["https://example.com/a{}b", "https://example.com/a{}", "https://exa{}mple.com/"])
 def test_webhook_address_with_control_character_is_refused(mark, place):
     with pytest.raises(BadConfig):
-        config.check("webhook", {"url": place.format(mark)})
+        channels.check("webhook", {"url": place.format(mark)})

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts.models import AuditEvent
-from watchbook.core.notify import actions, config, outbox
+from watchbook.core.notify import actions, channels, outbox
 from watchbook.core.notify.message import title_of
 from watchbook.core.notify.models import Delivery, NotificationChannel
 
@@ -31,12 +31,12 @@ def test_a_new_webhook_shows_its_secret_once(browser, alice, hooks):
     fields = {"name": "n8n", "url": hooks.address("/hook"), "method": "PUT", "headers": "X-Room: 7", "digest": "hourly"}
     page = browser.post("/channels/add/webhook/", fields)
     channel = NotificationChannel.objects.get(user=alice)
-    (secret,) = config.read(channel)["secrets"]
+    (secret,) = channels.read(channel)["secrets"]
     assert secret in page.content.decode()
     assert 'data-copy="secret"' in page.content.decode()
     assert "no-store" in page["Cache-Control"]
     assert channel.digest == "hourly"
-    assert config.read(channel)["headers"] == {"X-Room": "7"}
+    assert channels.read(channel)["headers"] == {"X-Room": "7"}
     for address in ("/channels/", f"/channels/{channel.pk}/", f"/channels/{channel.pk}/edit/"):
         assert secret not in browser.get(address).content.decode()
 
@@ -60,7 +60,7 @@ def test_an_unknown_kind_is_not_there(browser):
 
 
 def test_editing_with_empty_secrets_keeps_them(browser, webhook, hooks):
-    before = config.read(webhook)
+    before = channels.read(webhook)
     shown = browser.get(f"/channels/{webhook.pk}/edit/").content.decode()
     assert "t0p-secret-value" not in shown
     assert "Authorization: ***" in shown
@@ -68,7 +68,7 @@ def test_editing_with_empty_secrets_keeps_them(browser, webhook, hooks):
     assert browser.post(f"/channels/{webhook.pk}/edit/", fields).status_code == 302
     webhook.refresh_from_db()
     assert (webhook.name, webhook.digest, webhook.is_active) == ("renamed", "daily", False)
-    assert config.read(webhook) == before
+    assert channels.read(webhook) == before
 
 
 def test_send_test_sends_once_and_shows_the_result(browser, webhook, hooks):
@@ -131,7 +131,7 @@ def test_selected_deliveries_are_resent_together(browser, alice, bob, webhook, n
 
 def test_a_new_secret_is_shown_once_and_logged_as_an_event(browser, webhook):
     page = browser.post(f"/channels/{webhook.pk}/secret/").content.decode()
-    fresh = config.read(NotificationChannel.objects.get(pk=webhook.pk))["secrets"][0]
+    fresh = channels.read(NotificationChannel.objects.get(pk=webhook.pk))["secrets"][0]
     assert fresh in page
     assert fresh != SECRET
     event = AuditEvent.objects.get(event="channel.secret_rotated")

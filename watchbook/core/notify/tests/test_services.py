@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from watchbook.core.notify import actions, config, outbox
+from watchbook.core.notify import actions, channels, outbox
 from watchbook.core.notify.channels import BadConfig
 from watchbook.core.notify.channels.apprise import HOSTED, PUBLIC
 from watchbook.core.notify.models import Delivery
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
     "url", ["tgram://123456789:abcdefg_hijklmnop/12315544/", "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnl"]
 )
 def test_public_services_are_taken(url):
-    assert config.check("apprise", {"url": url}) == {"url": url}
+    assert channels.check("apprise", {"url": url}) == {"url": url}
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,16 @@ def test_public_services_are_taken(url):
 )  # fmt: skip
 def test_what_could_reach_inside_is_refused(url):
     with pytest.raises(BadConfig):
-        config.check("apprise", {"url": url})
+        channels.check("apprise", {"url": url})
 
 
 @pytest.mark.parametrize("filler", ["/", "a", "(", "@", "?", "&x=1"])
 def test_a_very_long_address_is_refused_quickly(filler):
     started = time.process_time()
     with pytest.raises(BadConfig):
-        config.check("apprise", {"url": "tgram://" + filler * 100_000})
+        channels.check("apprise", {"url": "tgram://" + filler * 100_000})
     with pytest.raises(BadConfig):
-        config.check("webhook", {"url": "http://" + filler * 100_000})
+        channels.check("webhook", {"url": "http://" + filler * 100_000})
     assert time.process_time() - started < 1
 
 

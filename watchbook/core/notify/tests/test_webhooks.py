@@ -11,7 +11,7 @@ from django.db import transaction
 
 from standins.webhook_sink import verify
 from watchbook.base import clock
-from watchbook.core.notify import actions, config, outbox
+from watchbook.core.notify import actions, channels, outbox
 from watchbook.core.notify.channels import BadConfig
 from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.outbox import result
@@ -132,7 +132,7 @@ def test_gone_disables_the_channel_and_skips_pending_deliveries(webhook, hooks, 
     assert len(hooks.deliveries()) == 1
 
 
-@pytest.mark.parametrize("status", ["400", "404", "422"])
+@pytest.mark.parametrize("status", ["400", "413", "422"])
 def test_a_refused_request_is_attempted_twice(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status)
     outbox.notify([webhook], notification())
@@ -141,6 +141,22 @@ def test_a_refused_request_is_attempted_twice(webhook, hooks, notification, noon
     assert len(hooks.deliveries()) == 2
     assert row().state == "failed"
     assert row().last_status == int(status)
+
+
+@pytest.mark.parametrize("status", ["401", "403", "404", "407"])
+def test_refused_sender_is_an_outage_and_no_message_is_given_up(webhook, hooks, mails, notification, noon, status):
+    hooks.plan("/hook", status)
+    for number in range(3):
+        outbox.notify([webhook], notification(f"change:{number}"))
+    for minutes in (0, 1, 10, 60, 240):
+        outbox.deliver_due(noon + timedelta(minutes=minutes))
+    waiting = Delivery.objects.filter(event_id__startswith="change:")
+    assert set(waiting.values_list("state", flat=True)) == {"pending"}
+    assert Delivery.objects.filter(kind="channel_failing").count() == 1, "the owner hears of it once"
+
+    hooks.plan("/hook", "ok")
+    outbox.deliver_due(noon + timedelta(days=1))
+    assert set(waiting.values_list("state", flat=True)) == {"sent"}
 
 
 @pytest.mark.parametrize("status", ["408", "409", "425", "503"])
@@ -211,7 +227,7 @@ def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, ho
 
 def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notification, noon, monkeypatch):
     with pytest.raises(BadConfig, match="private"):
-        config.check("webhook", {"url": "http://169.254.169.254/latest"})
+        channels.check("webhook", {"url": "http://169.254.169.254/latest"})
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
     outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
@@ -223,7 +239,7 @@ def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook
 def test_our_own_address_is_refused(settings, hooks):
     settings.PUBLIC_URL = hooks.url
     with pytest.raises(BadConfig, match="this server"):
-        config.check("webhook", {"url": hooks.address("/api/v1/channels")})
+        channels.check("webhook", {"url": hooks.address("/api/v1/channels")})
 
 
 def test_a_rolled_back_change_sends_nothing(webhook, hooks, notification):

@@ -19,10 +19,13 @@ from django.db.migrations.executor import MigrationExecutor
 from watchbook.base import clock
 from watchbook.base.store import folder
 from watchbook.base.work import crash_point
-from watchbook.core.jobs import dispatch
-from watchbook.core.ops.backup import needed_blobs, rows, sqlite
+from watchbook.core.jobs import queue
+from watchbook.core.ops import first_database
+from watchbook.core.ops.backup import needed_blobs, portable, rows, sqlite
 from watchbook.core.ops.backup.archive import Beat, CannotRestore, Manifest, Reader
-from watchbook.core.ops.backup.taking import Report, check_database, key_print
+from watchbook.core.ops.backup.taking import LEFT_OUT, Report, check_database
+from watchbook.core.ops.keys import key_print
+from watchbook.core.search import index
 
 # Names of columns with encrypted values; reading every text column would read the whole archive.
 _NAMES = re.compile(r"secret|sealed|encrypt|cookie|password|token|key", re.IGNORECASE)
@@ -53,11 +56,11 @@ def good_keys(prints: Mapping[str, str], here: Mapping[str, str]) -> set[str]:
     return {key_id for key_id, shown in here.items() if prints.get(key_id) == shown}
 
 
-VENDORS = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mysql": "MariaDB"}
+VENDORS = ("sqlite", "postgresql", "mysql")
 # Rows of these say nothing about whether anybody's data is there.
 HOUSEKEEPING = {
     "django_migrations", "django_content_type", "auth_permission", "django_session", "cache_entries", "job_runs",
-    "job_schedules", "job_workers",
+    "job_schedules", "job_workers", "process_keys",
 }  # fmt: skip
 
 
@@ -112,7 +115,10 @@ def _restore(reader: Reader, force: bool, allow_incomplete: bool, report: Report
     crash_point("restore.blobs")
     report({"step": "database"})
     kept = None
-    if manifest.vendor == "sqlite":
+    is_other_kind = manifest.vendor != connection.vendor
+    if is_other_kind:
+        kept = _put_converted(reader, beat)
+    elif manifest.vendor == "sqlite":
         kept = _put_sqlite(reader, beat)
     else:
         _put_rows(reader, beat)
@@ -123,13 +129,15 @@ def _restore(reader: Reader, force: bool, allow_incomplete: bool, report: Report
         prints = manifest.key_prints
     call_command("migrate", interactive=False, verbosity=0)
     needed_blobs.note_places(manifest)
+    if is_other_kind:
+        report({"step": "search"})
+        index.rebuild(lambda done: report({"documents": done}))
     return Restored(manifest, locked_values(good_keys(manifest.key_prints, prints)), kept)
 
 
 def _refuse_unfit(manifest: Manifest) -> None:
-    if manifest.vendor != connection.vendor:
-        made, here = VENDORS.get(manifest.vendor, manifest.vendor), VENDORS.get(connection.vendor, connection.vendor)
-        raise CannotRestore(f"This backup was made on {made}, but DATABASE_URL is {here}. Restore it into {made}.")
+    if manifest.vendor not in VENDORS:
+        raise CannotRestore(f"This backup was made on {manifest.vendor[:40]!r}, which this version does not know.")
     known = MigrationExecutor(connection).loader.disk_migrations or {}
     labels = {label for label, _ in known}
     newer = [f"{label}.{name}" for label, name in manifest.migrations if label in labels and (label, name) not in known]
@@ -154,7 +162,7 @@ def is_empty() -> bool:
 def _refuse_company() -> None:
     """Processes on other machines do not hold this folder's lock, but they say that they live."""
     try:
-        busy = dispatch.count_alive("worker") + dispatch.count_alive("beat")
+        busy = queue.count_alive("worker") + queue.count_alive("beat")
     except DatabaseError:
         return  # no such table yet: nothing runs
     if busy:
@@ -162,15 +170,52 @@ def _refuse_company() -> None:
 
 
 def _put_sqlite(reader: Reader, beat: Beat) -> Path | None:
+    with _replaced_file() as (fresh, kept):
+        sqlite.unpack(reader, fresh, beat)
+        sqlite.check(fresh, reader.manifest.tables)
+    return kept
+
+
+@contextmanager
+def _replaced_file() -> Iterator[tuple[Path, Path | None]]:
+    """A new SQLite file, and where the old one is kept. The new one takes its place at the end of the block."""
     target = Path(connection.settings_dict["NAME"])
     fresh = target.with_name(f".{target.name}.restored-{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    sqlite.unpack(reader, fresh, beat)
-    sqlite.check(fresh, reader.manifest.tables)
-    connections.close_all()
     kept = target.with_name(f"{target.name}.before-{clock.now():%Y%m%d-%H%M%S}") if target.exists() else None
+    yield fresh, kept
+    connections.close_all()
     sqlite.put_in_place(fresh, target, kept)
+
+
+def _put_converted(reader: Reader, beat: Beat) -> Path | None:
+    """Rows of another kind of database."""
+    if connection.vendor != "sqlite":
+        connections.close_all()
+        with rows.own_connection() as own:
+            rows.drop_all(own)
+        portable.load(reader, _old_schema(reader.manifest), beat)
+        return None
+    with _replaced_file() as (fresh, kept):
+        target = connection.settings_dict["NAME"]
+        connections.close_all()
+        connection.settings_dict["NAME"] = str(fresh)
+        try:
+            portable.load(reader, _old_schema(reader.manifest), beat)
+        finally:
+            connections.close_all()
+            connection.settings_dict["NAME"] = target
     return kept
+
+
+def _old_schema(manifest: Manifest) -> list[type[models.Model]]:
+    """Create the tables as they were when the backup was made. Return their models, without those that stay empty."""
+    first_database.use({(label, name) for label, name in manifest.migrations})
+    executor = MigrationExecutor(connection)
+    state = executor.migrate(_leaves(manifest, executor))
+    found = state.apps.get_models(include_auto_created=True)
+    plain = {model._meta.db_table: model for model in found if model._meta.managed and not model._meta.proxy}
+    return [plain[name] for name in sorted(plain) if name not in LEFT_OUT]
 
 
 def _put_rows(reader: Reader, beat: Beat) -> None:
@@ -178,8 +223,7 @@ def _put_rows(reader: Reader, beat: Beat) -> None:
     connections.close_all()
     with rows.own_connection() as own:
         rows.drop_all(own)
-    executor = MigrationExecutor(connection)
-    executor.migrate(_leaves(reader.manifest, executor))
+    _old_schema(reader.manifest)
     rows.load(reader, beat)
 
 

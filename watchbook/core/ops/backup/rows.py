@@ -180,9 +180,9 @@ def _read_table(connection: BaseDatabaseWrapper, table: str, columns: list[str],
                 beat()
         return
     marks = ", ".join(["%s"] * len(columns))
-    lines = _lines(plain)
+    found = lines(plain)
     with connection.connection.cursor() as cursor:
-        while batch := [_row(line) for line in islice(lines, BATCH)]:
+        while batch := [row_of(line) for line in islice(found, BATCH)]:
             cursor.executemany(f"INSERT INTO {target} VALUES ({marks})", batch)  # noqa: S608 - names checked by the manifest
             beat()
 
@@ -240,11 +240,11 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def _row(line: bytes) -> list[Any]:
+def row_of(line: bytes) -> list[Any]:
     return [_KINDS[next(iter(v))](next(iter(v.values()))) if isinstance(v, dict) else v for v in json.loads(line)]
 
 
-def _lines(plain: IO[bytes]) -> Iterator[bytes]:
+def lines(plain: IO[bytes]) -> Iterator[bytes]:
     rest = b""
     while chunk := plain.read(CHUNK):
         whole = (rest + chunk).split(b"\n")

@@ -23,10 +23,11 @@ from watchbook.core import registry
 from watchbook.core.accounts.models import User
 from watchbook.core.ops.backup import needed_blobs, rows, sqlite
 from watchbook.core.ops.backup.archive import Beat, CannotTake, Manifest, Reader, Writer, is_allowed
+from watchbook.core.ops.keys import key_print
 from watchbook.kit.formatting import size_text
 
 # Of no use elsewhere, and a session key opens an account.
-LEFT_OUT = ("django_session", "cache_entries", "job_workers")
+LEFT_OUT = ("django_session", "cache_entries", "job_workers", "process_keys")
 # Tables that have rows as soon as the schema exists.
 MADE_BY_MIGRATIONS = {
     "auth_permission",
@@ -222,11 +223,6 @@ def _refuse_small_disk(folder: Path, database: Path | None) -> None:
 
 def _sqlite_file() -> Path | None:
     return Path(connection.settings_dict["NAME"]) if connection.vendor == "sqlite" else None
-
-
-def key_print(master: str) -> str:
-    """Identify a key without revealing it: keys are random and long."""
-    return hashlib.sha256(b"watchbook key print\0" + master.encode()).hexdigest()[:16]
 
 
 def _digest(path: Path, beat: Beat) -> str:

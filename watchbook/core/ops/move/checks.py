@@ -10,7 +10,7 @@ from django.db import DatabaseError, models
 from django.db.migrations.recorder import MigrationRecorder
 
 from watchbook.core import registry
-from watchbook.core.jobs import dispatch
+from watchbook.core.jobs import queue
 from watchbook.core.ops import upgrade
 from watchbook.core.ops.backup.restoring import HOUSEKEEPING
 from watchbook.core.ops.move import databases, progress
@@ -26,7 +26,7 @@ MOST_NAMED = 5
 def refuse_running() -> None:
     """On the database that is the default one now. Processes on other machines do not hold this folder's lock."""
     try:
-        busy = dispatch.count_alive("worker") + dispatch.count_alive("beat")
+        busy = queue.count_alive("worker") + queue.count_alive("beat")
     except DatabaseError:
         return  # no such table: nothing works here
     if busy:

@@ -23,7 +23,7 @@ from watchbook.core.ops.move.databases import CannotMove
 
 BATCH = 1000
 # Who is alive on the old database is of no meaning on the new one.
-LEFT_OUT = {"job_workers"}
+LEFT_OUT = {"job_workers", "process_keys"}
 # Types that every driver takes as they are.
 PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField, models.FloatField)
 Model = type[models.Model]

@@ -59,7 +59,7 @@ def carry_numbers() -> None:
         if column is not None:
             used = max(_last_number(databases.source(), model, column), _highest(model))
             if used:
-                _set_number(databases.target(), model._meta.db_table, column, used)
+                set_number(databases.target(), model._meta.db_table, column, used)
 
 
 def _highest(model: Model) -> int:
@@ -80,7 +80,7 @@ def _last_number(connection: BaseDatabaseWrapper, model: Model, column: str) -> 
     return int(last) if is_called else 0
 
 
-def _set_number(connection: BaseDatabaseWrapper, table: str, column: str, used: int) -> None:
+def set_number(connection: BaseDatabaseWrapper, table: str, column: str, used: int) -> None:
     if connection.vendor == "sqlite":
         _run(connection, "DELETE FROM sqlite_sequence WHERE name = %s", table)
         _run(connection, "INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", table, used)

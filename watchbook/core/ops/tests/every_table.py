@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.core.management.color import no_style
 from django.db import connection, models, transaction
 
 WORDS = "海鷗 😀 'quote' \\ tab\t line\n e\u0301 ﷽ "
@@ -30,6 +31,9 @@ def fill(count: int = 3) -> int:
             fields = model._meta.concrete_fields
             rows.write(model, [[rules.get(field.name, value)(field, n) for field in fields] for n in numbers])
     connection.check_constraints()
+    with connection.cursor() as cursor:  # the next rows get the next numbers
+        for statement in connection.ops.sequence_reset_sql(no_style(), moved_models()):
+            cursor.execute(statement)
     return len(moved_models()) * count
 
 

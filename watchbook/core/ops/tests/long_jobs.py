@@ -37,8 +37,7 @@ def main(names: list[str]) -> int:
     from watchbook.core.jobs import queue
     from watchbook.core.jobs.models import JobRun
     from watchbook.core.ops import upgrade
-    from watchbook.core.ops.server import WebProcess
-    from watchbook.core.ops.starting import bind
+    from watchbook.core.ops.server import WebProcess, bind
 
     jobs = {name: registry.Job(name, f"{__package__ or 'watchbook.core.ops.tests'}.long_jobs:{name}") for name in names}
     registry.jobs = lambda: jobs  # type: ignore[assignment]

@@ -13,8 +13,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from watchbook.core.ops.load import CLIENT_GONE, Fair
-from watchbook.core.ops.server import _listen
-from watchbook.core.ops.starting import Bind
+from watchbook.core.ops.server import Bind, _listen
 from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, until
 
 LEDGER: list[str] = []

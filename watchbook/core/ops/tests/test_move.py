@@ -153,7 +153,7 @@ def test_each_obstacle_is_refused_before_a_row_is_written(tmp_path, databases):
         database.execute("UPDATE search_documents SET url_path = ? WHERE id = 1", ["x" * 1001])
         assert "search_documents.url_path has 1 values that are too long" in refusal(tmp_path, source, target)
         database.execute("UPDATE search_documents SET url_path = '' WHERE id = 1")
-        database.execute("DELETE FROM django_migrations WHERE app = 'store' AND name = '0003_adopt_files'")
+        database.execute("DELETE FROM django_migrations WHERE app = 'store' AND name = '0004_server_keys'")
         assert "lacks 1 migrations" in refusal(tmp_path, source, target)
 
 

@@ -8,14 +8,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import zstandard
 from django.db import connection
 
 from watchbook.core.ops import schema
 from watchbook.core.ops.backup.archive import Reader
 from watchbook.core.ops.tests.processes import Running, prepare_tables, rows, run
+from watchbook.core.ops.tests.test_backup import python
 
 # As before the last migration of this package.
-OLDER = "DROP TABLE settings_checks; DELETE FROM django_migrations WHERE app = 'ops' AND name >= '0003'"
+OLDER = "DROP TABLE process_keys; DELETE FROM django_migrations WHERE app = 'ops' AND name >= '0004'"
 
 
 @pytest.fixture
@@ -29,6 +31,45 @@ def older(tmp_path):
         database.execute(f"INSERT INTO users ({', '.join(wanted)}) VALUES ({marks})", list(wanted.values()))
         database.executescript(OLDER)
     return tmp_path
+
+
+FIRST = """
+import sys, django
+from pathlib import Path
+django.setup()
+from watchbook.core.ops import first_database, upgrade
+first_database.FILE = Path(sys.argv[1])
+done = upgrade.migrate_if_needed()
+print(len(done.pending))
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    ("change", "pending"),
+    [
+        ("SELECT 1", 0),
+        (OLDER, 1),
+        ("INSERT INTO django_migrations (app, name, applied) VALUES ('ops', '9999_newer', '2026-01-01')", None),
+    ],
+    ids=["of this version", "of an older version", "of a newer version"],
+)
+def test_first_database_comes_from_the_package_and_is_upgraded_if_that_is_older(tmp_path, change, pending):
+    made = tmp_path / "made"
+    prepare_tables(made)
+    with closing(sqlite3.connect(made / "watchbook.sqlite3", isolation_level=None)) as database:
+        database.executescript(change)
+        database.execute("PRAGMA journal_mode=DELETE")
+    packed = tmp_path / "first.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress((made / "watchbook.sqlite3").read_bytes()))
+    home = tmp_path / "home"
+    said = python(home, FIRST, str(packed)).strip()
+    # A file of a newer version is not used: all migrations run.
+    assert int(said) == pending if pending is not None else int(said) > 50
+    assert rows(home, "SELECT COUNT(*) FROM process_keys") == [(0,)]
+    assert rows(home, "SELECT COUNT(*) FROM django_migrations WHERE name = '9999_newer'") == [(0,)]
+    assert rows(home, "PRAGMA journal_mode") == [("wal",)]
+    assert "-wal" not in "".join(path.name for path in made.iterdir())
 
 
 @pytest.mark.crash
@@ -47,10 +88,10 @@ def test_upgrade_makes_a_verified_backup_first(older, command):
     assert f"{kept}: " in output
     reader = Reader(kept)
     reader.check(lambda: None)
-    assert ["ops", "0003_settings_checks"] not in reader.manifest.migrations
-    assert (reader.manifest.tables["users"], "settings_checks" in reader.manifest.tables) == (1, False)
+    assert ["ops", "0004_process_keys"] not in reader.manifest.migrations
+    assert (reader.manifest.tables["users"], "process_keys" in reader.manifest.tables) == (1, False)
     reader.close()
-    assert rows(older, "SELECT COUNT(*) FROM settings_checks") == [(0,)]
+    assert rows(older, "SELECT COUNT(*) FROM process_keys") == [(0,)]
     assert rows(older, "SELECT subject FROM audit_events WHERE event = 'backup.made'") == [(kept.name,)]
     if command == "migrate":
         assert run(older, "migrate", "--verbosity", "0").returncode == 0
@@ -64,11 +105,11 @@ def test_failed_backup_stops_the_upgrade_unless_it_is_off(older):
     assert done.returncode == 1
     assert "The backup before the upgrade failed: " in done.stderr
     assert "WATCHBOOK_UPGRADE_BACKUP=off" in done.stderr
-    assert rows(older, "SELECT name FROM sqlite_master WHERE name = 'settings_checks'") == []
+    assert rows(older, "SELECT name FROM sqlite_master WHERE name = 'process_keys'") == []
 
     done = run(older, "migrate", "--verbosity", "0", WATCHBOOK_UPGRADE_BACKUP="off")
     assert (done.returncode, done.stderr) == (0, "")
-    assert rows(older, "SELECT COUNT(*) FROM settings_checks") == [(0,)]
+    assert rows(older, "SELECT COUNT(*) FROM process_keys") == [(0,)]
 
 
 @pytest.mark.crash

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 from django.db.models import Q
+from django.db.models.expressions import RawSQL
 
 from watchbook.core.search.models import SearchDocument
 
@@ -105,29 +106,38 @@ class Dialect(ABC):
         sql = f"SELECT d.id FROM search_documents d WHERE 1 = 1{where} {NEWEST} LIMIT %s"  # noqa: S608 - own names
         return ids(sql, [*parameters, limit])
 
-    def window(self, filters: Filters, expression: Expression) -> Window | None:
-        """The newest documents, to be looked at first; None where the whole index answers as quickly."""
-        return newest(filters.after)
+    def window(self, filters: Filters, expression: Expression, width: int) -> Window | None:
+        """So many of the newest documents, to be looked at first; None where the whole index answers as quickly."""
+        return newest(filters.after, width)
+
+    def wider(self, expression: Expression, width: int) -> int:
+        """How many documents to look at next when the newest `width` were not enough; 0: the whole index."""
+        return 0
 
     @abstractmethod
     def probe(self, filters: Filters, expression: Expression, window: Window, limit: int) -> list[int]:
         """Ids in order, from the window alone."""
 
 
-def newest(position: Position | None) -> Window | None:
-    """The newest PROBE documents after a position, of any scope; None when there is none."""
+def newest(position: Position | None, width: int) -> Window | None:
+    """The newest `width` documents after a position, of any scope; None when there is none."""
     where, parameters = after(position)
-    inside = f"SELECT d.id FROM search_documents d WHERE 1 = 1{where} {NEWEST} LIMIT {PROBE}"  # noqa: S608
-    first_id, last_id, count = rows(f"SELECT MIN(id), MAX(id), COUNT(*) FROM ({inside}) n", parameters)[0]  # noqa: S608
-    if not count:
-        return None
+    inside = f"SELECT d.id FROM search_documents d WHERE 1 = 1{where} {NEWEST} LIMIT {width}"  # noqa: S608
     end = SearchDocument.objects.order_by("-occurred_at", "-pk")
     if position is not None:
         end = end.filter(occurred_at__lte=position.occurred_at).filter(
             Q(occurred_at__lt=position.occurred_at) | Q(pk__lt=position.document_id)
         )
-    oldest = list(end.values_list("occurred_at", "pk")[PROBE - 1 : PROBE]) if count == PROBE else []
-    return Window(first_id, last_id, Position(*oldest[0]) if oldest else None)
+    # One query where there are so many documents; only where there are fewer it needs a second one.
+    bounded = end.annotate(
+        first_id=RawSQL(f"SELECT MIN(id) FROM ({inside}) n", parameters),  # noqa: S608, S611 - values are parameters
+        last_id=RawSQL(f"SELECT MAX(id) FROM ({inside}) n", parameters),  # noqa: S608, S611
+    )
+    oldest = bounded.values_list("occurred_at", "pk", "first_id", "last_id")[width - 1 : width]
+    for occurred_at, pk, first_id, last_id in oldest:
+        return Window(first_id, last_id, Position(occurred_at, pk))
+    first_id, last_id = rows(f"SELECT MIN(id), MAX(id) FROM ({inside}) n", parameters)[0]  # noqa: S608
+    return None if first_id is None else Window(first_id, last_id, None)
 
 
 def rows(sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:

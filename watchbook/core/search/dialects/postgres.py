@@ -72,7 +72,7 @@ class PostgreSQL(Dialect):
         )
         return ids(sql, [spelled(expression), *parameters, limit])
 
-    def window(self, filters: Filters, expression: Expression) -> Window | None:
+    def window(self, filters: Filters, expression: Expression, width: int) -> Window | None:
         """Only for a word that is common among the very newest; any other is found faster by the index."""
         position, parameters = after(filters.after)
         sql = (
@@ -81,7 +81,7 @@ class PostgreSQL(Dialect):
             " JOIN search_words w ON w.document_id = n.id WHERE w.words @@ %s::tsquery"
         )
         is_common = rows(sql, [*parameters, spelled(expression)])[0][0] >= COMMON
-        return super().window(filters, expression) if is_common else None
+        return super().window(filters, expression, width) if is_common else None
 
     def probe(self, filters: Filters, expression: Expression, window: Window, limit: int) -> list[int]:
         where, parameters = conditions(filters)

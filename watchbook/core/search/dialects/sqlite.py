@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from watchbook.core.search.compiling import Every, Expression, Some
-from watchbook.core.search.dialects import NEWEST, PROBE, Dialect, Filters, Window, Words, conditions, ids, within
+from watchbook.core.search.dialects import NEWEST, Dialect, Filters, Window, Words, conditions, ids, within
 
 if TYPE_CHECKING:
     from watchbook.core.search.tokens import Lookup
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 TITLE = "¶"
 # The newest documents have neighbouring row numbers unless old material was imported in between. Beyond this spread
 # reading the range costs as much as the whole index.
-SPREAD = 20 * PROBE
+SPREAD = 20
+# A word in so many documents or fewer is asked of the whole index: each costs a row, wherever it is. With more of them
+# thirty are among the newest documents sooner, so that an archive ten times as large takes no longer.
+FEW = 2000
+WIDER, WIDEST = 4, 500_000
 
 
 # Pages that one step of a merge writes: 0.1 s with 50,000 documents, so writers hardly wait for it.
@@ -70,9 +74,16 @@ class SQLite(Dialect):
         )
         return ids(sql, [spelled(expression), *parameters, limit])
 
-    def window(self, filters: Filters, expression: Expression) -> Window | None:
-        window = super().window(filters, expression)
-        return None if window and window.first_id + SPREAD < window.last_id else window
+    def window(self, filters: Filters, expression: Expression, width: int) -> Window | None:
+        window = super().window(filters, expression, width)
+        return None if window and window.first_id + SPREAD * width < window.last_id else window
+
+    def wider(self, expression: Expression, width: int) -> int:
+        if width >= WIDEST:
+            return 0
+        # The index reads no further than this limit.
+        sql = "SELECT COUNT(*) FROM (SELECT rowid FROM search_words WHERE search_words MATCH %s LIMIT %s)"
+        return width * WIDER if ids(sql, [spelled(expression), FEW + 1])[0] > FEW else 0
 
     def probe(self, filters: Filters, expression: Expression, window: Window, limit: int) -> list[int]:
         sql = "SELECT rowid FROM search_words WHERE search_words MATCH %s AND rowid BETWEEN %s AND %s"
@@ -81,7 +92,7 @@ class SQLite(Dialect):
             return []
         where, parameters = conditions(filters)
         inside, moments = within(window)
-        # Numbers of our own making, not more than SPREAD of them.
+        # Numbers of our own making, none from outside.
         listed = ", ".join(map(str, found))
         sql = f"SELECT d.id FROM search_documents d WHERE d.id IN ({listed}){where}{inside} {NEWEST} LIMIT %s"  # noqa: S608
         return ids(sql, [*parameters, *moments, limit])

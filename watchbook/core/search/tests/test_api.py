@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from watchbook.base import clock
 from watchbook.base.testing.people import client_of
 from watchbook.core.accounts import tokens
 from watchbook.core.notify.models import NotificationChannel
@@ -140,5 +141,10 @@ def test_the_query_language_in_the_api_and_its_preview(put, call):
     assert ids("in:forum/7 score>=100 type:subject") == ["1"]
     assert ids("colour:harbour") == []
     assert call("GET", "/search/preview", q="author:alice").json() == {"matches": 2, "is_whole": True, "days": 7}
+    days = call("GET", "/search/mentions", q="author:alice").json()["items"]
+    assert (len(days), sum(day["matches"] for day in days)) == (30, 0)
+    put(4, "harbour", author="Alice", occurred_at=clock.now())
+    days = call("GET", "/search/mentions", q="author:alice").json()["items"]
+    assert [day["matches"] for day in days] == [0] * 29 + [1]
     assert call("GET", "/search/preview", q="harbour", kind="floor").json()["matches"] == 0
     assert call("GET", "/search/preview", q="harbour", kind="none").status_code == 422

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from watchbook.base import clock
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of
 from watchbook.core.notify.models import NotificationChannel
@@ -157,6 +158,15 @@ def test_saved_search_is_edited_with_types_and_a_channel_that_came_later(put, al
     saved.refresh_from_db()
     assert (saved.name, saved.query, saved.kinds) == ("Harbour lights", "harbour light", ["topic"])
     assert list(saved.channels.all()) == [channel]
+
+
+def test_saved_search_shows_its_matches_per_day(put, alice):
+    put(1, "harbour", occurred_at=clock.now())
+    put(2, "lighthouse", occurred_at=clock.now())
+    saved = actions.save(alice, name="Harbours", query="harbour")
+    shown = text(client_of(alice).get(reverse("edit_search", args=[saved.pk])))
+    assert "Matches per day" in shown
+    assert "1 match in 30 days" in shown
 
 
 def test_only_its_owner_edits_a_saved_search(matrix, alice):

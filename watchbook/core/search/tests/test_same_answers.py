@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from watchbook.base.testing.environment import examples
 from watchbook.core.registry import Attributes
 from watchbook.core.search import dialects, index
-from watchbook.core.search.dialects import dialect
+from watchbook.core.search.dialects import dialect, sqlite
 from watchbook.core.search.find import count, find
 from watchbook.core.search.index import Document
 from watchbook.core.search.models import SearchDocument
@@ -93,9 +93,11 @@ def bracketed(between, name, parts):
     return f"({between.join(text for text, _tree in parts)})", (name, *(tree for _text, tree in parts))
 
 
-@pytest.fixture(params=[2000, 3], ids=["all are recent", "few are recent"])
+@pytest.fixture(params=[(2000, 2000), (3, 2000), (1, 0)], ids=["all are recent", "few are recent", "in growing steps"])
 def probe(request, monkeypatch):
-    monkeypatch.setattr(dialects, "PROBE", request.param)
+    newest, few = request.param
+    monkeypatch.setattr(dialects, "PROBE", newest)
+    monkeypatch.setattr(sqlite, "FEW", few)
 
 
 @pytest.mark.usefixtures("systems", "probe")

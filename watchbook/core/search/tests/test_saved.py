@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import localtime
 
 from watchbook.base import clock
 from watchbook.core.jobs.runner import run_now
@@ -13,7 +16,7 @@ from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.core.notify.rules import Rule
 from watchbook.core.search import index, saved
 from watchbook.core.search.dialects import dialect
-from watchbook.core.search.find import find
+from watchbook.core.search.find import find, per_day
 from watchbook.core.search.models import SavedSearch, SavedSearchMatch, ScoreChange, SearchDocument
 from watchbook.core.search.query import read
 from watchbook.core.search.tests.conftest import document
@@ -259,3 +262,35 @@ def test_the_preview_is_what_the_search_finds_in_the_last_days(alice, query):
     shown = saved.preview(alice, read(query))
     assert found
     assert (shown.matches, shown.is_whole, shown.days) == (len(found), True, 7)
+
+
+@pytest.mark.sql
+@pytest.mark.parametrize("query", ["harbour", "harbour OR lighthouse -author:bob", "score>=5"])
+def test_mentions_are_what_the_search_finds_on_each_day(alice, query):
+    now = clock.now()
+    words = ["harbour", "lighthouse", "x"]
+    documents = [
+        replace(
+            document(number, words[number % 3], author="Bob" if number % 4 == 0 else "", score=number % 9),
+            occurred_at=now - timedelta(hours=37 * number),
+        )
+        for number in range(40)
+    ]
+    index.put([*documents, replace(document(99, "harbour"), scope="staff", occurred_at=now)])
+    found = saved.mentions(alice, read(query))
+    kept = {str(each.object_id): localtime(each.occurred_at).date() for each in documents}
+    hits = find(query, scopes=["members"], limit=200).items
+    wanted = Counter(kept[hit.object_id] for hit in hits)
+    assert [day for day, _matches in found] == [
+        localtime(now).date() - timedelta(days=back) for back in range(29, -1, -1)
+    ]
+    assert [matches for _day, matches in found] == [wanted[day] for day, _matches in found]
+    assert sum(wanted.values()) > sum(matches for _day, matches in found) > 0
+
+
+def test_days_that_were_not_counted_have_no_number(alice):
+    now = clock.now()
+    index.put([replace(document(number, "harbour"), occurred_at=now - timedelta(days=number)) for number in range(9)])
+    found = per_day(read("harbour"), scopes=["members"], since=now - timedelta(days=20), most=5)
+    assert sorted(found.matches.values()) == [1] * 5
+    assert min(found.matches) == found.first

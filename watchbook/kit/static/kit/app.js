@@ -46,7 +46,7 @@
   }
 
   // Keys. Letters never act while somebody types, and never together with Ctrl, Alt or Meta.
-  const ITEMS = ".mail, .log-item, .rows > li, .hits > li, .table tbody tr, .diff-list > li, [data-item]";
+  const ITEMS = ".mail, .log-item, .rows > li, .hits > li, .gallery > li, .table tbody tr, .diff-list > li, [data-item]";
   let marked = null;
   const mark = (step) => {
     const items = all(ITEMS, document.getElementById("main") || document).filter((item) => item.checkVisibility());
@@ -73,7 +73,7 @@
     "?": () => openDialog("keys"),
     j: () => mark(1),
     k: () => mark(-1),
-    x: () => marked?.querySelector("[type=checkbox]")?.click(),
+    x: () => (marked?.closest(".log-pick") ?? marked)?.querySelector("[type=checkbox]")?.click(),
     g: () => { waitsForPlace = Date.now(); },
   };
   document.addEventListener("keydown", (event) => {

@@ -1,19 +1,84 @@
-"""Reading blobs, from the place that the row names; memory stays flat whatever the size."""
+"""Putting, referring to and reading blobs.
+
+Putting writes the row first, then the content under its name, both in the caller's transaction. Who uses which blob is
+written in the transaction of the owner's own row. A blob is read from the place that its row names; memory stays flat
+whatever the size.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
 from django.conf import settings
+from django.db import transaction
 
+from watchbook.base import clock
 from watchbook.base.store.blobs import places
-from watchbook.base.store.blobs.errors import BlobDamaged, BlobMissing, BlobTooLarge
-from watchbook.base.store.models import Blob
+from watchbook.base.store.blobs.draft import BlobDamaged, BlobMissing, BlobTooLarge, Draft, Source, drafted
+from watchbook.base.store.models import Blob, BlobReference
+
+LARGEST = 2**30
+# A blob that was put within this time is safe from `clean`; its row need not be locked to say so again.
+FRESH = timedelta(hours=1)
+
+
+def put(source: Source, *, limit: int = LARGEST) -> Blob:
+    """Store bytes under their digest. Bytes that are there already are stored no second time."""
+    with drafted(source, limit) as draft, transaction.atomic():
+        return _keep(draft)
+
+
+def _keep(draft: Draft) -> Blob:
+    touch([draft.sha256])
+    place = places.current()
+    row = Blob(sha256=draft.sha256, size=draft.size, place=place.name, put_at=clock.now())
+    # Waits for another process that puts or deletes the same blob: afterwards one row is there, whoever wrote it.
+    Blob.objects.bulk_create([row], ignore_conflicts=True)
+    blob = Blob.objects.get(pk=draft.sha256)
+    if draft.size and places.named(blob.place).size(blob.sha256) != blob.size:
+        place.store(draft)
+        blob.place = place.name
+        blob.save(update_fields=["place"])
+    return blob
+
+
+def touch(digests: list[str]) -> None:
+    """Protect blobs from `clean` for the grace time."""
+    now = clock.now()
+    Blob.objects.filter(pk__in=digests, put_at__lt=now - FRESH).update(put_at=now)
+
+
+BATCH = 500
+
+
+@transaction.atomic
+def refer(owner_kind: str, owner_id: object, digests: Iterable[str]) -> None:
+    """Let this owner use exactly these blobs; those it used before and uses no more are released."""
+    wanted = set(digests)
+    touch(sorted(wanted))
+    known = set(Blob.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+    if lost := wanted - known:
+        raise BlobMissing(f"Blob {min(lost)[:12]} is not in the database.")
+    mine = BlobReference.objects.filter(owner_kind=owner_kind, owner_id=str(owner_id))
+    mine.exclude(blob__in=wanted).delete()
+    rows = [BlobReference(owner_kind=owner_kind, owner_id=str(owner_id), blob_id=sha256) for sha256 in sorted(wanted)]
+    BlobReference.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def release(owner_kind: str, owner_ids: Iterable[object]) -> int:
+    """Remove all references of these owners. Call it where their rows are deleted."""
+    ids = [str(owner_id) for owner_id in owner_ids]
+    removed = 0
+    for start in range(0, len(ids), BATCH):
+        mine = BlobReference.objects.filter(owner_kind=owner_kind, owner_id__in=ids[start : start + BATCH])
+        removed += mine.delete()[0]
+    return removed
 
 
 def stream(sha256: str) -> Iterator[bytes]:

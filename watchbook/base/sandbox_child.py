@@ -1,6 +1,7 @@
 """The child: reads tasks from its standard input, one at a time, each under its own limits.
 
-Started with `python -m`, never forked from a process with threads. It loads only what the task's module loads.
+Started with `python -m`, never forked from a process with threads. It loads only what the task's module loads, which is
+why it stands beside the package of the parent and not in it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import importlib
 import json
 import math
 import os
+import re
 import resource
 import select
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from watchbook.base.sandbox import HEADER, TASK
-
+# Parent and child exchange a length, then JSON.
+HEADER = struct.Struct(">I")
+TASK = re.compile(r"(watchbook(?:\.[a-z_][a-z0-9_]*)+):([a-z_][a-z0-9_]*)")
 MAX_FILES = 64
 MAX_FILE_BYTES = 8 * 1024**3
 MAX_TEXT = 500
