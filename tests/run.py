@@ -1,7 +1,8 @@
 """Runs the suite once per database (`make test`) and says in one line what was used.
 
 SQLite runs every test; the other databases run what is marked `sql`. `--nightly` runs everything that touches a
-database on all of them, the tests marked `nightly`, more random examples, and the long crash test.
+database on all of them, the tests marked `nightly`, more random examples, the long crash test and ten
+minutes of outages.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ TESTS_FAILED = 1  # pytest's own exit code for it
 # browser, and each process costs imports and a copy of the tables.
 CORES = os.cpu_count() or 2
 PROCESSES = {"sqlite": min(2 * CORES, 8), "postgres": min(CORES + 1, 8), "mariadb": min(CORES + 1, 8)}
+PROCESS_RUNS = {"crash": "processes killed at every point", "outages": "every source fails at random for ten minutes"}
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 
 
@@ -35,12 +37,14 @@ def main(arguments: list[str]) -> int:
     failed = [kind for kind in kinds if timed(kind, partial(suite, kind, nightly=nightly))]
     if nightly and timed("crash", lambda: subprocess.call([sys.executable, "-m", "tests.crash"])):
         failed.append("crash")
+    if nightly and timed("outages", lambda: subprocess.call([sys.executable, "-m", "tests.outages"])):
+        failed.append("outages")
     print_what_was_used(kinds)
     return 1 if failed else 0
 
 
 def timed(name: str, run: Callable[[], int]) -> int:
-    print(f"== {name}: {servers.describe(name) if name != 'crash' else 'processes killed at every point'}", flush=True)
+    print(f"== {name}: {PROCESS_RUNS.get(name) or servers.describe(name)}", flush=True)
     began, cpu = time.monotonic(), os.times()
     code = run()
     spent = os.times()

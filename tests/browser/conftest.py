@@ -14,7 +14,7 @@ from tests.browser.driver import Visitor
 from tests.browser.library_desk import LibraryDesk
 from tests.browser.world import Desk, World
 from watchbook.base.testing import servers
-from watchbook.base.testing.pages import started
+from watchbook.base.testing.pages import FLAGS, started
 
 DAYS = 2
 
@@ -34,6 +34,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> No
 def chromium() -> Iterator[Any]:
     with started() as browser:
         yield browser
+
+
+@pytest.fixture
+def whole_chromium(chromium: Any) -> Iterator[Any]:
+    """The browser with its windows: only it shows notifications."""
+    browser = chromium.browser_type.launch(executable_path=servers.chromium(), args=FLAGS)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="package")

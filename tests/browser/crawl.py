@@ -25,7 +25,7 @@ _VARIABLE = re.compile(
 # Pages of a kind (every night two of them), and one of each way to filter or page through it.
 PER_SHAPE, PER_QUERY = 2 if NIGHTLY else 1, 1
 # Filters that can be joined make more pages than anybody looks at.
-QUERIES_PER_PAGE = 10 if NIGHTLY else 3
+QUERIES_PER_PAGE = 10 if NIGHTLY else 1
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,12 @@ class Link:
 
 
 def crawl(
-    person: Visitor, *, look: Callable[[Link, int], None], most: int, starts: Sequence[str] = ("/",)
+    person: Visitor,
+    *,
+    look: Callable[[Link, int], None],
+    most: int,
+    starts: Sequence[str] = ("/",),
+    queries_per_page: int = QUERIES_PER_PAGE,
 ) -> list[Link]:
     """Opens what can be reached and calls `look` with each and its status. Gives what was opened."""
     seen: set[str] = set()
@@ -55,7 +60,7 @@ def crawl(
         if link.path in seen or shapes[link.shape] >= (PER_QUERY if "?" in link.shape else PER_SHAPE):
             continue
         page, _, query = link.shape.partition("?")
-        if query and queries[page] >= QUERIES_PER_PAGE:
+        if query and queries[page] >= queries_per_page and link.path not in starts:
             continue
         queries[page] += bool(query)
         seen.add(link.path)

@@ -277,6 +277,9 @@ def test_exported_pages_can_be_imported(shelf: LibraryDesk, ada: Visitor, tmp_pa
     ada.sees("This space is empty")
     ada.follow("Import")
     ada.page.get_by_label("Zip, Markdown, HTML or Word file").set_input_files(file)
+    ada.press("Check file")
+    ada.sees("pages can be imported. Nothing was written.")
+    # The file is still chosen.
     ada.press("Import")
     ada.sees("pages were imported.")
     ada.follow("Second")

@@ -108,3 +108,40 @@ def test_selected_monitors_are_paused_together(desk: Desk, visitor: Callable[...
     person.page.get_by_label("Select all").check()
     person.press("Resume")
     person.sees("Done for")
+
+
+def test_rows_are_selected_by_keys_and_saved_together(desk: Desk, visitor: Callable[..., Visitor]) -> None:
+    person = visitor(desk, MEMBER)
+    person.go("/reddit/posts/")
+    page = person.page
+    bar = page.locator("#main .bulk")
+    assert bar.get_by_role("button", name="Save to library").is_hidden()
+    titles = page.locator("#main .rows-title").all_inner_texts()[:2]
+    for key in "jxjx":
+        page.keyboard.press(key)
+    assert bar.locator("[data-count]").inner_text() == "2 selected"
+    found = Axe().run(page, "#main")
+    assert found.violations_count == 0, found.generate_report()
+    bar.get_by_role("button", name="Mark read").click()
+    page.get_by_text("marked as read").or_(page.get_by_text("Nothing in the inbox was unread.")).first.wait_for()
+    for key in "jxjx":
+        page.keyboard.press(key)
+    bar.get_by_role("button", name="Save to library").click()
+    page.wait_for_url("**/library/clip/**")
+    shown = page.locator("#main").inner_text()
+    assert all(title.strip() in shown for title in titles)
+
+
+@pytest.mark.parametrize("path", ["/nga/", "/notes/notes/", "/reddit/", "/operations/jobs/"])
+def test_selected_rows_keep_their_bar_on_a_phone(desk: Desk, visitor: Callable[..., Visitor], path: str) -> None:
+    person = visitor(desk, OPERATOR)
+    person.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    person.go(path)
+    boxes = person.page.locator("#main [data-bulk] [type=checkbox]:not([data-all])")
+    boxes.first.check()
+    bar = person.page.locator("#main .bulk")
+    assert bar.locator("[data-count]").inner_text() == "1 selected"
+    assert bar.locator(".btn:visible").count() >= 2
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    bar.locator("[data-all]").check()
+    assert boxes.count() == person.page.locator("#main [data-bulk] [type=checkbox]:checked:not([data-all])").count()

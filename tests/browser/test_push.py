@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -41,11 +41,9 @@ def deliver(person: Visitor, message: object) -> None:
     )
 
 
-def test_worker_shows_a_message_stores_nothing_and_is_gone_after_signing_out(
-    desk: Desk, visitor: Callable[..., Visitor]
-) -> None:
+def test_worker_shows_a_message_stores_nothing_and_is_gone_after_signing_out(desk: Desk, whole_chromium: Any) -> None:
     # A new sign-in: this one ends here, and others use the stored one.
-    person = visitor(desk, permissions=["notifications"])
+    person = Visitor(whole_chromium, desk.url, permissions=["notifications"])
     person.sign_in(NEWCOMERS["channel"])
     person.go("/channels/add/push/")
     person.sees("Enable on this device")
@@ -72,3 +70,4 @@ def test_worker_shows_a_message_stores_nothing_and_is_gone_after_signing_out(
             break
         person.page.wait_for_timeout(50)
     assert person.page.evaluate(count) == 0
+    assert person.complaints == []

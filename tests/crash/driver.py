@@ -25,6 +25,7 @@ from tests.crash.points import points_of
 from tests.crash.process_factory import die_with_parent
 from tests.crash.report import Result
 from tests.crash.world import World
+from watchbook.base.testing import migrated
 
 PLACES = 4
 # Nothing of the operator's environment reaches the installation under test.
@@ -63,6 +64,8 @@ def play(engine: Engine, folder: Path, options: Options) -> Result:
         world = World(stack, PLACES)
         home = folder / "home"
         home.mkdir()
+        if options.is_quick:
+            migrated.copy_to(home / "watchbook.sqlite3")
         os.environ |= environment(home, world, backing)
         import django
 

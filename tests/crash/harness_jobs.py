@@ -8,7 +8,7 @@ from typing import Any
 
 from watchbook.core import builtin_jobs, registry
 from watchbook.core.registry import Job
-from watchbook.core.schedule import every
+from watchbook.core.watching import every
 
 COUNT = 12
 # So long, with the short leases of the harness, that a slow machine does not make a second execution.

@@ -20,7 +20,7 @@ class Options:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="embedded only, each point once, 20 kills")
+    parser.add_argument("--quick", action="store_true", help="embedded only, each point once, 8 kills")
     parser.add_argument("--seed", type=int, default=1, help="of the random kills")
     parser.add_argument("--scene", action="append", default=[], help="only this scene; may be given more than once")
 

@@ -142,10 +142,11 @@ def _load_everything() -> None:
 
     import watchbook.base.web.transport
     import watchbook.core.jobs.celery
-    import watchbook.core.notify.config
+    import watchbook.core.notify.channels
     import watchbook.core.ops.server
     import watchbook.project.urls  # noqa: F401 - loading is the purpose
     from tests.crash import harness_jobs
+    from tests.outages import fast_clock
     from watchbook.core import registry
 
     MigrationLoader(None)
@@ -155,6 +156,7 @@ def _load_everything() -> None:
     for source in registry.sources():
         if source.delivery_changed:
             registry.load(source.delivery_changed)
+    fast_clock.follow()
 
 
 def _fork(question: dict[str, Any]) -> int:

@@ -47,10 +47,11 @@ def redis_program() -> str | None:
 class Postgres:
     """Killed and started again at will. It refuses to run as root, so root lends it another name."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
         programs = postgres_programs()
         assert programs is not None
         self.programs = programs
+        self.host = host
         self.port = free_port()
         self.folder = folder / "postgres"
         self.folder.mkdir()
@@ -60,10 +61,13 @@ class Postgres:
                 place.chmod(0o755)
             os.chown(self.folder, self.account.pw_uid, self.account.pw_gid)
         self._run("initdb", "-D", "data", "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8")
+        if host != "127.0.0.1":
+            with (self.folder / "data/pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {host}/24 trust\n")
 
     def start(self) -> None:
         # A killed process loses nothing that the system has taken; only a dead machine would need the sync.
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses={self.host} -c fsync=off"
         self._run("pg_ctl", "-D", "data", "-l", "log", "-w", "-t", "60", "-o", options, "start")
 
     def restart(self) -> None:
@@ -76,16 +80,16 @@ class Postgres:
 
     def create(self, name: str) -> str:
         """A new database and its address. Who idles in a transaction is cut off soon: a stop has to be outlasted."""
-        self._run("psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-c", f"CREATE DATABASE {name}")
+        self._run("psql", "-h", self.host, "-p", str(self.port), "-U", "postgres", "-c", f"CREATE DATABASE {name}")
         patience = "options=-c%20idle_in_transaction_session_timeout%3D4000"
-        return f"postgres://postgres@127.0.0.1:{self.port}/{name}?{patience}"
+        return f"postgres://postgres@{self.host}:{self.port}/{name}?{patience}"
 
     def check(self, name: str) -> str:
         """What the heap and index checker complains about; empty when all is sound or there is no checker."""
         if not (self.programs / "pg_amcheck").exists():
             return ""
         done = self._run(
-            "pg_amcheck", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "--install-missing", "-d", name,
+            "pg_amcheck", "-h", self.host, "-p", str(self.port), "-U", "postgres", "--install-missing", "-d", name,
             check=False,
         )  # fmt: skip
         return "" if done.returncode == 0 else f"{done.stdout}{done.stderr}"[:500]
@@ -119,17 +123,29 @@ def _lesser_account() -> pwd.struct_passwd | None:
 
 
 class Redis:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
         self.folder = folder
+        self.host = host
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.client = redis.Redis(port=self.port)
+        self.url = f"redis://{host}:{self.port}/0"
+        self.client = redis.Redis(host, self.port)
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         program = redis_program()
         assert program is not None
-        words = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        words = [
+            "--port",
+            str(self.port),
+            "--bind",
+            self.host,
+            "--protected-mode",
+            "no",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
         self.process = subprocess.Popen([program, *words, "--dir", str(self.folder)], stdout=subprocess.DEVNULL)
         ends = time.monotonic() + START_SECONDS
         while True:

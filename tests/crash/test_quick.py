@@ -1,4 +1,4 @@
-"""The short form of `make crash`, as a test: embedded, each point once, twenty kills."""
+"""The short form of `make crash`, as a test: embedded, each point once, eight kills."""
 
 from __future__ import annotations
 

@@ -62,12 +62,12 @@ class Place:
 
 
 class World:
-    def __init__(self, stack: ExitStack, places: int) -> None:
-        sites = [stack.enter_context(SitemapSite()) for _ in range(places)]
+    def __init__(self, stack: ExitStack, places: int, host: str = "127.0.0.1") -> None:
+        sites = [stack.enter_context(SitemapSite(host=host)) for _ in range(places)]
         # The last one is an index of files, read one after the other.
         self.places = [Place(site, n, parts=3 if n == places - 1 else 0) for n, site in enumerate(sites)]
-        self.mail = stack.enter_context(SmtpSink())
-        self.hooks = stack.enter_context(WebhookSink())
+        self.mail = stack.enter_context(SmtpSink(host=host))
+        self.hooks = stack.enter_context(WebhookSink(host=host))
 
     def change(self) -> None:
         for place in self.places:
@@ -82,6 +82,6 @@ class World:
         return {
             "WATCHBOOK_TRUSTED_HOSTS": ",".join([*sites, self.hooks.netloc]),
             "WATCHBOOK_PACE": "off",
-            "EMAIL_HOST": "127.0.0.1",
+            "EMAIL_HOST": self.mail.host,
             "EMAIL_PORT": str(self.mail.port),
         }

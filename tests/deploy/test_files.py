@@ -59,6 +59,11 @@ def test_compose_starts_one_service_unless_scaled() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OWN))
+def test_every_setting_reaches_a_service_through_one_file(name: str) -> None:
+    assert COMPOSE["services"][name]["env_file"] == [{"path": "watchbook.env", "required": False}]
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
 def test_service_is_confined_and_uses_known_settings_and_commands(name: str) -> None:
     service = COMPOSE["services"][name]
     assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])

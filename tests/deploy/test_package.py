@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from watchbook.core.notify.channels import BadConfig
 from watchbook.core.notify.channels.apprise import check_service
-from watchbook.core.ops.tests.processes import environment, run
+from watchbook.core.ops.tests.processes import Running, environment, get, run
 from watchbook.project import manual
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +60,53 @@ def test_program_works_without_any_extra(tmp_path):
     assert "Traceback" not in done.stderr
     done = bare(tmp_path, "jobs", "list", "--json")
     assert (done.returncode, done.stderr) == (0, "watchbook: creating the database …\n")
+
+
+# Loaded only where a broker is set.
+OF_EXTRAS = {"watchbook.core.jobs.celery"}
+LOAD_ALL = f"""
+import sys, pkgutil, importlib, json
+sys.modules.update(dict.fromkeys({OPTIONAL!r}))
+import django
+django.setup()
+import watchbook
+failed = []
+for found in pkgutil.walk_packages(watchbook.__path__, "watchbook."):
+    parts = found.name.split(".")
+    if {{"tests", "testing", "migrations", "__main__", "conftest"}} & set(parts):
+        continue
+    try:
+        importlib.import_module(found.name)
+    except ImportError as error:
+        failed.append([found.name, str(error)])
+print(json.dumps(failed))
+"""
+
+
+@pytest.mark.crash
+def test_every_module_loads_without_any_extra(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_ALL],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    failed = [entry for entry in json.loads(done.stdout.splitlines()[-1]) if entry[0] not in OF_EXTRAS]
+    assert failed == []
+
+
+@pytest.mark.crash
+def test_server_starts_without_any_extra(tmp_path):
+    process = Running(tmp_path, "-c", BARE, "up")
+    try:
+        address = process.wait_for(r"Watchbook is at (\S+)").group(1)
+        assert get(f"{address}/accounts/signup/")[0] == 200
+        assert process.ask() == 0
+    finally:
+        process.close()
 
 
 def test_apprise_address_without_apprise_is_refused_with_the_command(monkeypatch):

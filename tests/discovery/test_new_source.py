@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from watchbook.base.testing import migrated
+
 ROOT = Path(__file__).resolve().parents[2]
 # The one with everything runs every day.
 FLAGS = [
@@ -20,7 +22,13 @@ FLAGS = [
 
 def run(folder: Path, *command: str) -> str:
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("DJANGO_", "PYTEST_"))}
-    env = {**outside, "PYTHONPATH": str(folder), "WATCHBOOK_HOME": str(folder / "home"), "DATABASE_URL": ""}
+    env = {
+        **outside,
+        "PYTHONPATH": str(folder),
+        "WATCHBOOK_HOME": str(folder / "home"),
+        "DATABASE_URL": "",
+        migrated.BEGUN: str(migrated.migrated_file()),
+    }
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, timeout=300
     )

@@ -22,7 +22,7 @@ FILES = {
 from django.utils.translation import pgettext_lazy as _p
 
 from watchbook.core.registry import Colour, Job, SearchKind, Source, TokenScope
-from watchbook.core.schedule import every
+from watchbook.core.watching import every
 from watchbook.kit.badges import info, warn
 
 SOURCE = Source(

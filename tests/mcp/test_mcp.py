@@ -19,7 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.security.sample_rows import furnish
 from watchbook.base.testing.people import make_person
 from watchbook.core.accounts import tokens
-from watchbook.core.api.mcp import calls, server
+from watchbook.core.api.mcp import server
+from watchbook.core.api.mcp import tools as calls
 from watchbook.core.api.mcp.tools import declared, tools
 from watchbook.core.ops.tests.processes import environment, prepare_tables, run
 from watchbook.systems.library import actions as library

@@ -30,12 +30,14 @@ def main() -> int:
         server, engine = Server(home / "watchbook", platform), Engine(kit, home / "n8n")
         server.prepare({f"account_0{n}": platform.add_account(f"made-up-session-{n}-00001234") for n in (1, 2)})
         engine.put_credential(server.token)
-        for name in ("alert", "recover", "collect"):
+        for name in ("alert", "recover", "collect", "creators", "comments"):
             engine.put_workflow(scenarios.load(name, server))
-        print(f"n8n {engine.version()}: three workflows imported")
+        print(f"n8n {engine.version()}: five workflows imported, the mirror follows with the address of its table")
         with server.running():
             lines = [
                 *scenarios.collect(engine, server, platform),
+                *scenarios.creators(engine, server, platform),
+                *scenarios.comments(engine, server, platform),
                 *scenarios.mirror(engine, server, table),
                 *scenarios.recover(engine, server),
                 *scenarios.alert(engine, server),

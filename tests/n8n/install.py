@@ -13,8 +13,8 @@ from pathlib import Path
 N8N = "2.41.1"
 NODE = "24"
 PNPM = "10"
-# One package comes from outside the registry, another needs one that cannot be resolved: both have versions that work.
-OVERRIDES = {"xlsx": "0.18.5", "linkedom": "0.18.12"}
+# One package comes from outside the registry, others need what cannot be resolved: all have versions that work.
+OVERRIDES = {"xlsx": "0.18.5", "linkedom": "0.18.12", "@langchain/langgraph": "1.4.7"}
 BUILT = ["sqlite3", "isolated-vm"]
 DONE = "installed.json"
 MINUTES = 30

@@ -1,4 +1,4 @@
-"""The scenarios: collect with a partial failure and a retry, recover, alert."""
+"""The scenarios: collect with a partial failure and a retry, creators, comments, mirror, recover, alert."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from standins.feishu_table import APP, APP_ID, APP_SECRET, TABLE, FeishuTable
 from standins.note_platform import NotePlatform
+from standins.note_platform.ledger import author_id
 from tests.n8n.engine import Engine
 from tests.n8n.server import Server
 
@@ -78,6 +79,55 @@ def _check_trace(server: Server, platform: NotePlatform, execution: dict[str, An
     assert f"[{trace}]" in server.log.read_text()
 
 
+def creators(engine: Engine, server: Server, platform: NotePlatform) -> list[str]:
+    """A followed creator with seven notes on two pages, and one who cannot be read: that stops nothing."""
+    platform.listing_size = 5
+    mine = {platform.add(f"Walk {number}", author=8).note_id for number in range(1, 8)}
+    for number, mood in ((8, "fine"), (9, "private")):
+        platform.creator_mood(author_id(number), mood)
+        profile = f"https://www.xiaohongshu.com/user/profile/{author_id(number)}"
+        followed = server.ask("POST", "/notes/creators", {"creator": profile})
+        assert followed["data"]["added"], followed
+    ran = engine.execute("watchbookCreator")
+    assert ran.status == "success", (ran.status, ran.error)
+    pages = sum(read["what"] == "creator" and read["name"] == author_id(8) for read in platform.ledger.reads)
+    assert pages == 2, pages
+    waiting = {row["note_id"] for row in server.ask("GET", "/notes/candidates?status=pending&limit=100")["items"]}
+    assert waiting == mine
+    errors = [bool(row["last_error"]) for row in server.ask("GET", "/notes/creators")["items"]]
+    assert sorted(errors) == [False, True], errors
+    again = engine.execute("watchbookCreator")
+    assert (again.status, again.times("Check")) == ("success", 1), (again.status, again.error)
+    assert again.items("Check")[0]["body"]["data"]["checked"] is False
+    collected = engine.execute("watchbookCollect")
+    assert collected.status == "success", (collected.status, collected.error)
+    assert mine <= {note_id for (note_id,) in server.rows("SELECT note_id FROM tbl_source")}
+    return [
+        f"creators: {ran.times('Check')} checks, {pages} pages, 7 notes became candidates, the other one failed",
+        "second check: no creator is due; the next collect collects the 7 notes",
+    ]
+
+
+def comments(engine: Engine, server: Server, platform: NotePlatform) -> list[str]:
+    """Comments on two pages, with answers: the archive equals the ledger; a second run finds nothing due."""
+    platform.comments_size = 4
+    stored = [note_id for (note_id,) in server.rows("SELECT note_id FROM tbl_source ORDER BY note_id")]
+    note = platform.ledger.notes[stored[0]]
+    first, *_rest = [platform.ledger.comment(note, f"Comment {number}") for number in range(1, 7)]
+    for number in (1, 2):
+        platform.ledger.comment(note, f"Answer {number}", first)
+    ran = engine.execute("watchbookComment")
+    assert ran.status == "success", (ran.status, ran.error)
+    kept = {row["comment_id"]: row["content"] for row in server.ask("GET", "/notes/comments?limit=100")["items"]}
+    held = {one.comment_id: one.text for one in (*note.thread, *first.answers)}
+    assert kept == held, (kept, held)
+    read = {row["body"]["data"]["note_id"] for row in ran.items("Read") if row["body"]["data"]["checked"]}
+    assert read == set(stored)
+    again = engine.execute("watchbookComment")
+    assert (again.status, again.times("Read")) == ("success", 1), (again.status, again.error)
+    return [f"comments: {len(read)} notes read, {len(kept)} comments as in the ledger; a second run reads none"]
+
+
 def mirror(engine: Engine, server: Server, table: FeishuTable) -> list[str]:
     """Every collected note becomes one row of the table; a second run finds nothing new."""
     workflow = load("mirror-feishu", server)
@@ -89,7 +139,11 @@ def mirror(engine: Engine, server: Server, table: FeishuTable) -> list[str]:
     ran = engine.execute("watchbookFeishu0")
     assert ran.status == "success", (ran.status, ran.error)
     assert sorted(row["note_id"] for row in table.rows.values()) == notes
-    return [f"mirror: {len(table.rows)} rows in {ran.times('Write rows')} writes, each note once"]
+    written = len(table.rows)
+    again = engine.execute("watchbookFeishu0")
+    assert (again.status, len(table.rows)) == ("success", written), (again.status, again.error)
+    assert again.times("Write rows") == 0, "nothing is new"
+    return [f"mirror: {written} rows in {ran.times('Write rows')} writes, each note once; a second run writes none"]
 
 
 def recover(engine: Engine, server: Server) -> list[str]:

@@ -35,7 +35,7 @@ from watchbook.systems.notes.tests.data import KEY, offer
 from watchbook.systems.pages import actions as pages_actions
 from watchbook.systems.pages.jobs.read import run_due_now as read_pages_now
 from watchbook.systems.pages.models import Page, PageVersion
-from watchbook.systems.pages.store.texts import text_of
+from watchbook.systems.pages.store.pages import text_of
 from watchbook.systems.reddit.models import CommunityCache, CommunityPool, PostRaw
 from watchbook.systems.sitemaps import actions as sitemaps_actions
 from watchbook.systems.sitemaps.jobs.check import run_due_now
@@ -54,9 +54,10 @@ SITES = (SitemapSite, RedditSite, NgaBoard, NotePlatform, SitemapSite)
 GARBAGE = b"\x00\xff\xfe{not what was asked for"
 
 
+SLOW_SECONDS = 0.02
 FAULTS: dict[str, Callable[[Any], object]] = {
     "down": lambda site: site.stop(),
-    "slow": lambda site: site.faults.on().delay(0.02),
+    "slow": lambda site: site.faults.on().delay(SLOW_SECONDS),
     "failing": lambda site: site.faults.on().fail(),
     "garbling": lambda site: site.faults.on().answer(200, GARBAGE),
 }
@@ -67,6 +68,8 @@ class Outage:
     kind: str
     # Requests of each read while it lasted.
     requests: list[int] = field(default_factory=list)
+    began_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass
@@ -111,13 +114,14 @@ class Part(ABC):
         self.site.faults.on().forbid()
 
     def begin(self, kind: str) -> None:
-        self.outages.append(Outage(kind))
+        self.outages.append(Outage(kind, began_at=clock.now()))
         if kind == "refusing":
             self.refuse()
         else:
             FAULTS[kind](self.site)
 
     def end(self) -> None:
+        self.outages[-1].ended_at = clock.now()
         self.site.faults.clear()
         if self.outages[-1].kind == "down":
             self.site.start()
@@ -138,11 +142,13 @@ def alerts_of(key: str) -> tuple[int, int]:
 class Sitemaps(Part):
     # A monitor is announced after three failed checks, which a short outage does not reach.
     announces_all = False
+    hook_url = ""
 
     def prepare(self, owner: Any) -> None:
         self.listed: set[str] = set()
         self.grow(0)
-        channel = create_channel(owner, name="hook", channel_type="webhook", given={"url": self.site.address("/hook")})
+        given = {"url": self.hook_url or self.site.address("/hook")}
+        channel = create_channel(owner, name="hook", channel_type="webhook", given=given)
         values = {"name": "Example", "sitemap_url": self.site.sitemap, "channels": [channel.channel]}
         self.monitor, _look = sitemaps_actions.add_monitor(owner, values)
 
@@ -292,11 +298,11 @@ class Pages(Part):
         return rows.count(), rows.filter(live_slot__isnull=True).count()
 
 
-def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatch) -> list[Any]:
-    sites: list[Any] = [stack.enter_context(kind()) for kind in SITES]
-    shop, reddit, board, platform, harbour = sites
+def environment(sites: list[Any]) -> dict[str, str]:
+    """The settings with which a server reads these stand-ins."""
+    _shop, reddit, board, platform, _harbour = sites[: len(SITES)]
     reddit.rate_budget = 1_000_000
-    values = {
+    return {
         **reddit.environment(),
         "WATCHBOOK_TRUSTED_HOSTS": ",".join(site.netloc for site in sites),
         "WATCHBOOK_PACE": "off",
@@ -307,9 +313,18 @@ def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatc
         "NOTES_STANDIN_URL": platform.url,
         "NOTES_PAGE_URL": platform.url,
     }
-    for name, value in values.items():
+
+
+def parts_of(sites: list[Any]) -> list[Any]:
+    shop, reddit, board, platform, harbour = sites[: len(SITES)]
+    return [Sitemaps(shop), Reddit(reddit), Nga(board), Notes(platform), Pages(harbour)]
+
+
+def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatch) -> list[Any]:
+    sites: list[Any] = [stack.enter_context(kind()) for kind in SITES]
+    for name, value in environment(sites).items():
         patch.setenv(name, value)
-    parts: list[Any] = [Sitemaps(shop), Reddit(reddit), Nga(board), Notes(platform), Pages(harbour)]
+    parts = parts_of(sites)
     with clock.set_to(START):
         for part in parts:
             part.prepare(owner)

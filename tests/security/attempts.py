@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from tests.security import bad_addresses as bad
+from tests.security import hostile_values
 from tests.security.conftest import HOUSE_PORTS, Canary, Names
 from tests.security.witness import Witness
 from watchbook.base.web import address
@@ -40,6 +41,11 @@ def each(addresses: Mapping[Any, str], attempt: Callable[[str], str | None]) -> 
     found = [f"{number} {url[:80]!r}: {said}" for number, url in addresses.items() if (said := attempt(url))]
     if found:
         pytest.fail("\n".join(found), pytrace=False)
+
+
+def some(addresses: Mapping[Any, str], place: str) -> dict[Any, str]:
+    """Return a third of the addresses for a form that is drawn again after each; endpoints and commands get them all."""
+    return dict(hostile_values.some(list(addresses.items()), place))
 
 
 def send(browser: Client, method: str, path: str, body: Any) -> Any:

@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from watchbook.base.sandbox import pool
+from watchbook.base import sandbox
 from watchbook.project import cli
 
 
@@ -35,7 +35,7 @@ def known_growth() -> int:
 
 
 def measured(url: str) -> tuple[str, int, int]:
-    mine, child = os.getpid(), next(iter(pool._shared._all)).pid
+    mine, child = os.getpid(), next(iter(sandbox._shared._all)).pid
     before = [start_anew(pid) for pid in (mine, child)]
     said = check(url)
     after = [peak(mine), peak(child)]

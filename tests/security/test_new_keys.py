@@ -18,7 +18,7 @@ from watchbook.base.crypto import encrypt, key_of
 from watchbook.base.testing import servers
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.notify import actions as channels
-from watchbook.core.notify import config as keep
+from watchbook.core.notify import channels as keep
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.notes.models import Candidate
 from watchbook.systems.notes.store.candidates import FoundNote, decrypt_token, store_found

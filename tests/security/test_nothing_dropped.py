@@ -11,6 +11,7 @@ from tests.api_document import openapi_document
 from tests.security.api_world import Operation, Prepared, World, alice, operations, prepared, real_path, world
 from watchbook.base.testing.people import client_of
 from watchbook.core import url_lists
+from watchbook.systems.reddit.models import CommunityPool
 from watchbook.systems.sitemaps.models import MonitorTask
 
 pytestmark = [pytest.mark.django_db]
@@ -85,6 +86,9 @@ def test_strange_value_in_a_list_is_named_in_the_response(
         body["list_name"] = url_lists.lists_of(prepared.owner)[0].name
     if str(operation) == "post /api/v1/sitemaps/bulk" and name != "ids":
         body["ids"] = [str(MonitorTask.objects.of(prepared.owner).values_list("pk", flat=True)[0])]
+    if str(operation) == "post /api/v1/reddit/bulk" and name != "names":
+        CommunityPool.objects.get_or_create(name="r/lanterns", defaults={"tier": "high"})
+        body["names"] = ["r/lanterns"]
     if str(operation) == "post /api/v1/sitemaps/monitors":
         body |= {"name": "x", "sitemap_url": prepared.site.address("/sitemap.xml?again")}
     path = real_path(operation, whole)

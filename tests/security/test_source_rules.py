@@ -31,7 +31,7 @@ MAY_CONNECT = {
         {"socket"},
         "listens on loopback for a browser of ours; connections to the web are opened and checked by the transport",
     ),
-    "base/web/redis_limit.py": ({"redis"}, "the operator's own server, to keep the pace of all processes"),
+    "base/web/rate_limit.py": ({"redis"}, "the operator's own server, to keep the pace of all processes"),
     "base/testing/servers.py": (
         {"socket", "psycopg", "pymysql"},
         "looks for servers of a test run and makes databases there",
@@ -45,12 +45,13 @@ MAY_CONNECT = {
     "core/api/mcp/server.py": ({"asyncio"}, "runs one request of the SDK; opens no connection"),
     "core/ops/backup/rows.py": ({"pymysql"}, "a cursor of the database that streams"),
     "core/jobs/celery.py": ({"celery", "kombu"}, "the operator's broker"),
-    "core/jobs/dispatch.py": ({"socket"}, "the name of this machine"),
+    "core/jobs/queue.py": ({"socket"}, "the name of this machine"),
+    "core/ops/keys.py": ({"socket"}, "the name of this machine"),
     "core/jobs/actions.py": ({"socket"}, "the name of this machine"),
     "project/database.py": ({"pymysql"}, "the operator's database"),
 }
 # Of the socket module these rooms use one function that connects to nobody.
-ONLY_THE_NAME = ("core/jobs/dispatch.py", "core/jobs/actions.py")
+ONLY_THE_NAME = ("core/jobs/queue.py", "core/jobs/actions.py", "core/ops/keys.py")
 
 NEVER_IMPORTED = {
     "pickle",
@@ -66,9 +67,10 @@ NEVER_IMPORTED = {
     "telnetlib",
 }
 MAY_START_PROCESSES = {
-    "base/sandbox/pool.py": "the child that reads hostile bytes; a fixed command, no shell",
+    "base/sandbox/__init__.py": "the child that reads hostile bytes; a fixed command, no shell",
     "base/testing/migrated.py": "makes the migrated file of a test run; a fixed command, no shell",
-    "base/testing/epub.py": "asks epubcheck about a book of a test; a fixed command, no shell",
+    "base/testing/pages.py": "asks epubcheck about a book of a test; a fixed command, no shell",
+    "core/ops/first_database.py": "makes the first database of a package; a fixed command, no shell",
     "core/ops/processes.py": "chooses how the web processes start",
     "systems/library/jobs/books.py": "the operator's Chromium prints a PDF; no shell, no network",
     "systems/pages/jobs/shots.py": "the operator's Chromium takes a screenshot; no shell, network through the proxy",
@@ -85,7 +87,7 @@ NEVER_READ = re.compile(r"(?:.*\.)?(?:CERT_NONE|_create_unverified_context|PROTO
 MAY_MARK_SAFE = {
     "kit/templatetags/kit.py": "blocks that a template rendered, and constants",
     "kit/charts/svg.py": "the one place that writes SVG; it escapes every value itself",
-    "kit/fields.py": "empty strings",
+    "kit/badges.py": "empty strings",
     "core/notify/channels/email.py": "markup that our own templates made when the notice was told",
     "core/search/highlight.py": "pieces that were escaped one by one",
     "systems/library/views/links.py": "cleaned before; the marks of broken links are ours",

@@ -12,7 +12,7 @@ GAP_SECONDS = (0.1, 1.8)
 
 
 def play(stage: Stage) -> str:
-    options = 20 if stage.is_quick else stage.engine.kills
+    options = 8 if stage.is_quick else stage.engine.kills
     stage.processes.fill()
     kills = 0
     next_stir = next_kill = time.monotonic()

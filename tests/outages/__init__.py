@@ -1,0 +1,1 @@
+"""`make outages`: real processes for ten minutes while every stand-in fails at random."""

@@ -1,0 +1,231 @@
+"""The run: processes that work, stand-ins that fail in turn, and the ledger at the end."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connections
+from django.db.models import Q
+
+from tests.crash.engines import Engine
+from tests.crash.installation import pause_ticks
+from tests.crash.process_factory import ProcessFactory
+from tests.crash.processes import Processes
+from tests.rules import random_outages
+from tests.rules.random_outages import ATTEMPTS, Outage, Part, environment, parts_of
+from watchbook.base import clock
+from watchbook.core.accounts.models import User
+from watchbook.core.alerts.models import Alert
+from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.notify.message import message_id
+from watchbook.core.notify.models import Delivery
+from watchbook.systems.nga.models import CrawlRun
+from watchbook.systems.sitemaps.models import SitemapCheck
+
+# Seconds that an outage lasts, and that a site is well before the next.
+LASTS, WELL = (25.0, 55.0), (25.0, 50.0)
+SLOW_SECONDS = 0.5
+GROW_SECONDS = 4.0
+STEP_SECONDS = 0.25
+# What is owed after the last outage must be read in this time: a day and a half of the fast clock.
+SETTLE_SECONDS = 360.0
+
+
+class Receivers(Part):
+    """The receiver of webhooks: what was decided to be sent arrives once its outage is over."""
+
+    announces_all = False
+    outage_kinds = frozenset({"down", "failing", "refusing"})
+
+    def prepare(self, owner: Any) -> None:
+        pass
+
+    def grow(self, number: int) -> None:
+        pass
+
+    def read(self, now: datetime) -> None:
+        pass
+
+    def ledgers(self) -> tuple[set[str], set[str]]:
+        rows = Delivery.objects.filter(channel__channel_type="webhook").values_list("event_id", "channel_id")
+        arrived = {one.id for one in self.site.deliveries() if one.status == 200}
+        return {message_id(event, channel) for event, channel in rows}, arrived
+
+    def given_up(self) -> int:
+        return Delivery.objects.exclude(state__in=["pending", "sent"]).count()
+
+    def alerts(self) -> tuple[int, int]:
+        return 0, 0
+
+
+@dataclass
+class Sick:
+    """When the next turn of a part is, and whether it fails now."""
+
+    part: Part
+    is_ill: bool
+    until: float
+
+
+class Desk:
+    def __init__(self, engine: Engine, sites: list[Any], folder: Path, stack: ExitStack, seed: int) -> None:
+        self.dice = random.Random(seed)
+        values = environment(sites)
+        values["WATCHBOOK_TRUSTED_HOSTS"] = ",".join(site.netloc for site in sites)
+        os.environ |= values
+        random_outages.SLOW_SECONDS = SLOW_SECONDS
+        call_command("migrate", interactive=False, verbosity=0)
+        pause_ticks(True)
+        owner = User.objects.create_user("watcher@example.com", None, is_verified=True, is_staff=True)
+        self.parts: list[Part] = [*parts_of(sites), Receivers(sites[-1])]
+        self.parts[0].hook_url = sites[-1].address("/hook")  # type: ignore[attr-defined]
+        self._set_time()
+        for part in self.parts:
+            part.prepare(owner)  # type: ignore[attr-defined]
+        connections.close_all()
+        logs = folder / "logs"
+        logs.mkdir()
+        factory = ProcessFactory(logs)
+        stack.callback(factory.close)
+        self.processes = Processes(engine, factory)
+        self.processes.fill()
+        if not engine.is_embedded:
+            self.processes.start("web")
+        stack.callback(connections.close_all)
+        self.faults: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def live(self, seconds: float, only: str = "") -> bool:
+        """Let every part fail in turn, or `only` the one with this name."""
+        began = time.monotonic()
+        sick = [part for part in self.parts if only in ("", part.slug)]
+        turns = [Sick(part, False, began + self.dice.uniform(3, WELL[1])) for part in sick]
+        grown, number = began, 0
+        while (now := time.monotonic()) < began + seconds:
+            self._turn(turns, now)
+            self._keep_watch()
+            if now >= grown:
+                number, grown = number + 1, now + GROW_SECONDS
+                for part in self.parts:
+                    part.grow(number)
+            time.sleep(STEP_SECONDS)
+        for turn in turns:
+            if turn.is_ill:
+                turn.part.end()
+        print(f"{len(self.faults)} kinds of faults: {dict(self.faults)}; now everything is well", flush=True)
+        self._settle()
+        return self._judge(time.monotonic() - began)
+
+    def _turn(self, turns: list[Sick], now: float) -> None:
+        for turn in turns:
+            if now < turn.until:
+                continue
+            if turn.is_ill:
+                turn.part.end()
+            else:
+                kind = self.dice.choice(("refusing", *random_outages.FAULTS))
+                self.faults[kind] += 1
+                turn.part.begin(kind)
+            turn.is_ill = not turn.is_ill
+            turn.until = now + self.dice.uniform(*(LASTS if turn.is_ill else WELL))
+
+    def _set_time(self) -> None:
+        """The worlds that have a clock follow that of the processes."""
+        for part in self.parts:
+            world = getattr(part.site, "world", None)
+            for name in ("hold_time", "set_time"):
+                if hasattr(world, name):
+                    getattr(world, name)(clock.now())
+
+    def _keep_watch(self) -> None:
+        self._set_time()
+        for member in self.processes.ended():
+            self.wrong.append(f"{member.role} ended by itself: {member.process.said()[-400:]}")
+            self.processes.forget(member.process)
+
+    def _settle(self) -> None:
+        """Wait until every ledger is equal and every alert is resolved; what does not get there is found later."""
+        ends = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < ends and not all(self._is_done(part) for part in self.parts):
+            self._keep_watch()
+            time.sleep(1.0)
+
+    @staticmethod
+    def _is_done(part: Part) -> bool:
+        listed, stored = part.ledgers()
+        opened, resolved = part.alerts()
+        return listed == stored and opened == resolved and not part.given_up()
+
+    def _judge(self, seconds: float) -> bool:
+        for part in self.parts:
+            self._judge_part(part)
+        stuck = JobRun.objects.filter(state=State.RUNNING, lease_until__lt=clock.now()).exclude(lease_until=None)
+        crashed = JobRun.objects.filter(error_code__in=["crashed", "unexpected"]).values_list("name", "error")
+        self.wrong += [f"{name} crashed: {error}" for name, error in crashed]
+        runs, requests = JobRun.objects.count(), sum(JobRun.objects.values_list("http_request_count", flat=True))
+        met = sum(bool(runs_of(part, outage)) for part in self.parts for outage in part.outages)
+        print(
+            f"{seconds:.0f} s, {runs} runs, {requests} requests, {met} faults met by runs, {stuck.count()} leases held"
+        )
+        for line in self.wrong:
+            print(f"WRONG: {line}")
+        return not self.wrong
+
+    def _judge_part(self, part: Part) -> None:
+        listed, stored = part.ledgers()
+        opened, resolved = part.alerts()
+        given_up = part.given_up()
+        outages = [outage for outage in part.outages if outage.kind in part.outage_kinds]
+        bursts = [runs_of(part, outage) for outage in outages]
+        met = [outage for outage, burst in zip(outages, bursts, strict=True) if burst]
+        firsts = [burst[0] for burst in bursts if burst]
+        later = [count for burst in bursts for count in burst[1:]]
+        announced = sum(is_announced(part, outage) for outage in met)
+        print(
+            f"{part.slug}: {len(part.outages)} faults, {len(met)} outages met, {opened} announced, {resolved} resolved,"
+            f" {len(listed)} items, {len(listed - stored)} missing, {given_up} given up, at most"
+            f" {max(firsts, default=0)} attempts, then {max(later, default=0)} after each pause",
+            flush=True,
+        )
+        if listed != stored or given_up:
+            self.wrong.append(f"{part.slug}: {sorted(listed ^ stored)[:5]} differ, {given_up} given up")
+        if opened != resolved or opened != announced:
+            self.wrong.append(f"{part.slug}: {announced} outages to announce, {opened} announced, {resolved} resolved")
+            self.wrong += [f"  {one.kind} from {one.began_at} to {one.ended_at}" for one in part.outages]
+            rows = Alert.objects.filter(source=part.slug).order_by("pk")
+            self.wrong += [f"  {row.key} {row.opened_at:%d %H:%M} to {row.closed_at} {row.message}" for row in rows]
+        # The forum has three formats of a page; a fourth request tells a broken page from a broken site.
+        most = ATTEMPTS + (part.slug == "nga" and "garbling" in {outage.kind for outage in outages})
+        if max(firsts, default=0) > most or max(later, default=0) > max(part.attempts_after_pause, most - ATTEMPTS):
+            self.wrong.append(f"{part.slug}: requests of the runs in each outage: {bursts}")
+
+
+def runs_of(part: Part, outage: Outage) -> list[int]:
+    """Requests of each run that was wholly inside the outage, in order; runs without a request are left out."""
+    if part.slug == "nga":
+        # A scheduled run that is repeated after a pause has one row of jobs and one of its own for each attempt.
+        inside = Q(run_started_at__gte=outage.began_at, run_finished_at__lte=outage.ended_at or clock.now())
+        crawls = CrawlRun.objects.filter(inside, http_request_count__gt=0).order_by("run_started_at", "pk")
+        return list(crawls.values_list("http_request_count", flat=True))
+    inside = Q(started_at__gte=outage.began_at, finished_at__lte=outage.ended_at or clock.now())
+    rows = JobRun.objects.filter(inside, name__startswith=f"{part.slug}.", http_request_count__gt=0)
+    return list(rows.order_by("started_at", "pk").values_list("http_request_count", flat=True))
+
+
+def is_announced(part: Part, outage: Outage) -> bool:
+    """Whether users must be told: a monitor after three failed checks, a website after three failed requests."""
+    if part.announces_all:
+        return True
+    if part.slug == "sitemaps":
+        times = Q(created_at__gte=outage.began_at, created_at__lte=outage.ended_at or clock.now())
+        return SitemapCheck.objects.filter(times).exclude(error_code="").count() >= ATTEMPTS
+    return part.slug == "pages" and sum(runs_of(part, outage)) >= ATTEMPTS
