@@ -10,7 +10,7 @@ PORT ?= 8000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up test test-all test-sqlite test-mariadb test-nightly test-secrets test-n8n test-oidc lint lint-types lint-rest format browser crash bench messages editor pins docs upgrade-fixture site release hooks check clean
+.PHONY: help env demo up test test-all test-sqlite test-mariadb test-nightly test-secrets test-n8n test-oidc test-hosts test-move lint lint-types lint-rest format browser crash outages bench messages editor pins docs upgrade-fixture site release hooks check clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -23,6 +23,7 @@ env: .venv/.ready ## the environment: plain venv, hashed pins
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@echo "$(CURDIR)" > .venv/lib/python$$($(PY) -c 'import sys; print("%d.%d" % sys.version_info[:2])')/site-packages/watchbook-dev.pth
 	@printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m watchbook "$$@"\n' "$(CURDIR)" > .venv/bin/watchbook && chmod +x .venv/bin/watchbook
+	@$(PY) -m watchbook.core.ops.first_database
 	@touch $@
 
 demo: env ## a complete server with stand-in sites on http://127.0.0.1:8000 (PORT=8010; ONCE=1: one round, a table, exit)
@@ -58,8 +59,17 @@ test-n8n: env ## a real n8n from the npm registry runs our workflows; 2 GB and t
 test-oidc: env ## our sign-in against oidc-provider from the npm registry; two minutes
 	$(PY) -m tests.oidc
 
+test-hosts: env ## every process on a host of its own (network namespaces, needs root); kills, a cut link, a lost disk; half an hour
+	$(PY) -m tests.hosts
+
+test-move: env ## a demo grown to 1,000,000 rows, moved in all six directions and killed on the way; an hour
+	$(PY) -m tests.moves
+
 crash: env ## kill everything at every point; prints a ledger
 	$(PY) -m tests.crash
+
+outages: env ## real processes for ten minutes while every stand-in fails at random; prints a ledger (DURATION=600 SEED=1)
+	$(PY) -m tests.outages $(if $(DURATION),--seconds $(DURATION)) $(if $(SEED),--seed $(SEED))
 
 bench: env .venv-bench/.ready ## side by side with peers; prints ratios
 	$(PY) -m bench

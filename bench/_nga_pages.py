@@ -51,7 +51,7 @@ class Archive:
             NEW_FLOOR.insert(
                 [post for number, thread in zip(numbers, threads, strict=True) for post in self._floors(number, thread)]
             )
-            index.put(_document(thread, self._words(60)) for thread in threads)
+            index.put(_document(thread, self._words(60), 7) for thread in threads)
 
     def _thread(self, number: int) -> Any:
         from watchbook.systems.nga.models import Thread

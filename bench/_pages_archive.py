@@ -28,7 +28,8 @@ WORDS = [
     "anchor",
     "storm",
 ]
-RARE = "Klabautermann"
+RARE, HITS, POOL = "Klabautermann", 20, 1_000
+COPIED = 10_000
 
 
 class Archive:
@@ -39,7 +40,8 @@ class Archive:
         from watchbook.systems.pages.models import Site
 
         self.random = random.Random(7)
-        self.size = 0
+        self.size = self.hits = 0
+        self.pool: dict[int, list[tuple[str, bytes]]] = {}
         self.user = User.objects.create_user(email="alice@example.com", password="correct horse battery")
         self.site = Site.objects.create(
             user=self.user, name="Harbour", address="https://harbour.example/", live_key="bench:1", mode="all",
@@ -47,11 +49,34 @@ class Archive:
         )  # fmt: skip
 
     def grow(self, size: int) -> None:
-        numbers = iter(range(self.size, size))
+        """PostgreSQL copies its first tenth of 100,000 pages inside the database: a million in minutes."""
+        from django.db import connection
+
+        copies = connection.vendor == "postgresql" and size > COPIED
+        numbers = iter(range(self.size, min(size, COPIED) if copies else size))
         while batch := list(islice(numbers, BATCH)):
             self._add(batch)
+            self.size = batch[-1] + 1
+        if copies:
+            _analyse()
+            self._copy(size // self.size - 1)
         self.size = size
         _analyse()
+
+    def _copy(self, copies: int) -> None:
+        """So many copies of everything there is, each later than the one before; words that are rare stay so."""
+        from django.db import connection, transaction
+
+        from watchbook.systems.pages.store import counts
+
+        with transaction.atomic(), connection.cursor() as cursor:
+            steps = {
+                table: _scalar(cursor, f"SELECT MAX(id) FROM {table}")
+                for table in ("web_pages", "web_page_versions", "web_page_events", "search_documents")
+            }
+            for statement in _copying(steps, self.size):
+                cursor.execute(statement, {"copies": copies, "rare": f"%{RARE}%"})
+            counts.recount(self.site, repair=True)
 
     def _add(self, numbers: list[int]) -> None:
         from django.db import transaction
@@ -59,25 +84,40 @@ class Archive:
         from watchbook.core.search import index
         from watchbook.systems.pages.models import Page, PageEvent, PageVersion
         from watchbook.systems.pages.parse import PageRecord
+        from watchbook.systems.pages.store import counts
         from watchbook.systems.pages.store.pages import _document
 
         with transaction.atomic():
-            Page.objects.bulk_create([self._page(number) for number in numbers])
+            fresh = [self._page(number) for number in numbers]
+            Page.objects.bulk_create(fresh)
+            counts.added(fresh)
             digests = [f"{number:040x}" for number in numbers if number % READ_EVERY == 0]
             pages = list(Page.objects.filter(site=self.site, url_digest__in=digests).order_by("pk"))
             made = [version for page in pages for version in self._versions(page)]
             PageVersion.objects.bulk_create([version for version, _text in made])
-            PageEvent.objects.bulk_create([self._event(version) for version, _text in made if version.number > 1])
+            events = [self._event(version) for version, _text in made if version.number > 1]
+            PageEvent.objects.bulk_create(events)
+            self._count_days(events)
             index.put(
                 _document(self.site, version.page, PageRecord({}, text, 0), version.read_at)
                 for version, text in made
                 if version.number == VERSIONS
             )
 
+    def _count_days(self, events: list[Any]) -> None:
+        from watchbook.systems.pages.store import counts
+
+        sections: dict[Any, list[str]] = {}
+        for event in events:
+            sections.setdefault(event.at.replace(hour=0, minute=0, second=0), []).append(event.page.section)
+        for day, named in sections.items():
+            counts.add_to_sections(self.site, day, named, "changed")
+
     def _page(self, number: int) -> Any:
+        """Pages that were not read have the time of the first list, all of them the same."""
         from watchbook.systems.pages.models import Page
 
-        at = START + timedelta(seconds=number)
+        at = START + timedelta(seconds=number if number % READ_EVERY == 0 else 0)
         url = f"https://harbour.example/part-{number % SECTIONS}/page-{number}"
         page = Page(
             site=self.site, url=url, url_digest=f"{number:040x}", section=f"/part-{number % SECTIONS}/",
@@ -91,22 +131,35 @@ class Archive:
 
     def _versions(self, page: Any) -> Iterator[tuple[Any, str]]:
         from watchbook.systems.pages.models import PageVersion
-        from watchbook.systems.pages.store.texts import pack
 
-        lines = [" ".join(self.random.choices(WORDS, k=14)) for _ in range(30)]
-        if page.pk % 5000 == 1:
-            lines.append(RARE)
-        before = None
+        for number, (text, data) in enumerate(self._texts(page), 1):
+            version = PageVersion(
+                page=page, number=number, read_at=page.first_seen_at + timedelta(days=number), status=200,
+                fields={"title": page.title, "status": "200"}, size=9_000, data=data, is_whole=number == 1,
+                text_length=len(text), words_added=14, words_removed=14,
+            )  # fmt: skip
+            yield version, text
+
+    def _texts(self, page: Any) -> list[tuple[str, bytes]]:
+        """Texts of five versions as they are stored. A thousand different ones are made, then used again."""
+        if self.hits < HITS:
+            self.hits += 1
+            return self._write(RARE)
+        place = page.pk % POOL
+        if place not in self.pool:
+            self.pool[place] = self._write("")
+        return self.pool[place]
+
+    def _write(self, more: str) -> list[tuple[str, bytes]]:
+        from watchbook.systems.pages.store.pages import pack
+
+        lines = [" ".join(self.random.choices(WORDS, k=14)) for _ in range(30)] + [more] * bool(more)
+        found: list[tuple[str, bytes]] = []
         for number in range(1, VERSIONS + 1):
             lines[number * 5] = " ".join(self.random.choices(WORDS, k=14))
             text = "\n".join(lines)
-            version = PageVersion(
-                page=page, number=number, read_at=page.first_seen_at + timedelta(days=number), status=200,
-                fields={"title": page.title, "status": "200"}, size=9_000, data=pack(text, before),
-                is_whole=before is None, text_length=len(text), words_added=14, words_removed=14,
-            )  # fmt: skip
-            yield version, text
-            before = text
+            found.append((text, pack(text, found[-1][0] if found else None)))
+        return found
 
     def _event(self, version: Any) -> Any:
         from watchbook.systems.pages.models import PageEvent
@@ -122,18 +175,26 @@ class Archive:
 
         pages = Page.objects.filter(site=self.site)
         last = pages.order_by("changed_at", "pk")[50]
+        middle = pages.filter(changed_at=START).order_by("pk")[self.size // 3]
         one = pages.filter(version_count=VERSIONS).order_by("-pk")[0]
         base = f"/pages/sites/{self.site.pk}/"
         return {
             "websites": "/pages/",
             "list": base,
             "list, last page": f"{base}?older={write_cursor(last, 'changed_at')}",
+            "list, among equal times": f"{base}?older={write_cursor(middle, 'changed_at')}",
             "list of a section": f"{base}?section=/part-7/",
+            "list, never read": f"{base}?state=never",
+            "list, no hit in a state": f"{base}?section=/part-7/&state=ok",
+            "list, rare words": f"{base}?q=Klabautermann",
+            "list, 7 days": f"{base}?period=7",
             "sections": f"{base}sections/",
             "changes": f"{base}changes/",
             "page history": f"/pages/{one.pk}/",
             "timeline": f"/pages/{one.pk}/timeline/",
-            "search": f"/search/?q={RARE}",
+            "search, 20 hits": f"/search/?q={RARE}",
+            "search, hits everywhere": "/search/?q=harbour",
+            "search, in Chinese": "/search/?q=码头",
         }
 
     def bytes_per_version(self) -> tuple[float, float]:
@@ -145,6 +206,56 @@ class Archive:
 
         rows = dict(PageVersion.objects.order_by().values_list("is_whole").annotate(n=Avg(Length("data"))))
         return rows[True], rows[False]
+
+
+def _scalar(cursor: Any, statement: str) -> int:
+    cursor.execute(statement)
+    return int(cursor.fetchone()[0])
+
+
+def _copying(steps: dict[str, int], size: int) -> Iterator[str]:
+    """Statements that copy rows; keys and times move by a step for each copy."""
+    page, later = steps["web_pages"], f"make_interval(secs => k * {size})"
+    key = {
+        "id": f"id + k * {page}",
+        "url": f"url || '-{size}-' || k",
+        "url_digest": f"left(md5(url || '-{size}-' || k) || md5(url), 40)",
+    }
+    moved = {
+        name: f"CASE WHEN version_count > 0 THEN {name} + {later} ELSE {name} END"
+        for name in ("first_seen_at", "changed_at", "last_read_at", "next_at")
+    }
+    yield _copy_of("web_pages", {**key, **moved})
+    own = {"page_id": f"page_id + k * {page}"}
+    for table, moment in (("web_page_versions", "read_at"), ("web_page_events", "at")):
+        yield _copy_of(table, {**own, "id": f"id + k * {steps[table]}", moment: f"{moment} + {later}"})
+    found = {
+        "id": f"id + k * {steps['search_documents']}", "object_id": f"(object_id::bigint + k * {page})::text",
+        "occurred_at": f"occurred_at + {later}",
+    }  # fmt: skip
+    yield _copy_of("search_documents", found, "WHERE body NOT LIKE %(rare)s")
+    document = f"document_id + k * {steps['search_documents']}"
+    yield (
+        f"INSERT INTO search_words (document_id, words) SELECT {document}, words"
+        " FROM search_words, generate_series(1, %(copies)s) k"
+        " WHERE document_id IN (SELECT id FROM search_documents WHERE body NOT LIKE %(rare)s)"
+    )
+    yield "DELETE FROM web_section_days"
+    yield (
+        "INSERT INTO web_section_days (site_id, section, day, new, changed, removed)"
+        " SELECT e.site_id, p.section, (e.at AT TIME ZONE 'Asia/Shanghai')::date, 0, COUNT(*), 0"
+        " FROM web_page_events e JOIN web_pages p ON p.id = e.page_id GROUP BY 1, 2, 3"
+    )
+
+
+def _copy_of(table: str, changes: dict[str, str], where: str = "") -> str:
+    from django.apps import apps
+
+    (model,) = [each for each in apps.get_models() if each._meta.db_table == table]
+    columns = [field.column for field in model._meta.concrete_fields]
+    values = ", ".join(changes.get(column, f'"{column}"') for column in columns)
+    named = ", ".join(f'"{column}"' for column in columns)
+    return f"INSERT INTO {table} ({named}) SELECT {values} FROM {table}, generate_series(1, %(copies)s) k {where}"
 
 
 def _analyse() -> None:

@@ -80,9 +80,9 @@ def _checker(url: str) -> Callable[[], dict[str, Any]]:
 def measured_whole(work: Callable[[], int], idle: float) -> dict[str, float]:
     """CPU and memory of this process and of the child that reads for it: it is paid for, too. `idle` is what the
     process needed before its first check."""
-    from watchbook.base.sandbox import pool
+    from watchbook.base import sandbox
 
-    children = pool._shared
+    children = sandbox._shared
     children.close()
     before, wall = _cpu(), time.perf_counter()
     count = work()

@@ -130,22 +130,22 @@ class Adaptive:
         self.state: dict[Page, tuple[datetime, datetime, int, datetime]] = {}
 
     def was_read(self, page: Page, now: float) -> None:
-        from watchbook.systems.nga.store import readings
+        from watchbook.systems.nga.store import runs
 
         newest, edited, is_reserved = page.look(now)
-        weight = readings.ORDINARY
+        weight = runs.ORDINARY
         if edited or is_reserved:
-            both = edited >= readings.LIVELY_EDITS or (edited and is_reserved)
-            weight = readings.LIVELY if both else readings.LIKELY
+            both = edited >= runs.LIVELY_EDITS or (edited and is_reserved)
+            weight = runs.LIVELY if both else runs.LIKELY
         read_at, quiet = START + now * HOUR, START + min(newest, now) * HOUR
-        self.state[page] = (read_at, quiet, weight, readings.next_reading(read_at, quiet, weight))
+        self.state[page] = (read_at, quiet, weight, runs.next_reading(read_at, quiet, weight))
 
     def choose(self, now: float, most: int) -> list[Page]:
-        from watchbook.systems.nga.store import readings
+        from watchbook.systems.nga.store import runs
 
         moment = START + now * HOUR
         due = [(page, kept) for page, kept in self.state.items() if kept[3] <= moment]
-        due.sort(key=lambda each: -readings.expected_edits(*each[1][:3], moment))
+        due.sort(key=lambda each: -runs.expected_edits(*each[1][:3], moment))
         return [page for page, _kept in due[:most]]
 
 
@@ -168,11 +168,11 @@ class Result:
 
 def judge(pages: list[Page], days: int) -> Result:
     """An edit is kept if a reading comes before the next edit of its post. Only edits after the first reading count."""
-    edits, delays, readings = 0, [], 0
+    edits, delays, runs = 0, [], 0
     end = days * 24.0
     for page in pages:
         times = sorted(page.times)
-        readings += len(times)
+        runs += len(times)
         for post in page.edits:
             for at, following in pairwise([*post, end]):
                 if not times or at < times[0] or at >= end - 24:
@@ -182,7 +182,7 @@ def judge(pages: list[Page], days: int) -> Result:
                 if seen is not None and seen < following:
                     delays.append(seen - at)
     first = sum(len(crawls(page)) for page in pages)
-    return Result(edits, len(delays), tuple(delays), (readings - first) / days)
+    return Result(edits, len(delays), tuple(delays), (runs - first) / days)
 
 
 def main() -> int:

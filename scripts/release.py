@@ -47,6 +47,7 @@ def check_tree() -> None:
 
 def build() -> list[Path]:
     shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "watchbook.core.ops.first_database")
     run(str(TOOLS / "pyproject-build"), "--outdir", str(DIST), str(ROOT))
     files = sorted(DIST.iterdir())
     run(str(TOOLS / "twine"), "check", "--strict", *map(str, files))
@@ -68,6 +69,7 @@ def check_contents(files: list[Path]) -> None:
             "watchbook/project/cli.py",
             "watchbook/kit/static/kit/app.js",
             "watchbook/kit/templates/kit/base.html",
+            "watchbook/core/ops/data/first.sqlite3.zst",
             *(("watchbook/manual/docs/start.md", "watchbook/manual/CHANGELOG.md") if path.suffix == ".whl" else ()),
             *(("docs/start.md", "CHANGELOG.md") if path.suffix != ".whl" else ()),
         }

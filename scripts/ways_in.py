@@ -1,10 +1,13 @@
 """Installs a wheel in each way that the docs name, and measures: size, time to install, time to the first page.
 
-The download is not part of the second time: each way is started once with a warm cache. Prints one table.
+The download is not part of the second time: each way is started once with a warm cache. `make up` starts in a copy of
+the tree, `podman run` where podman and debootstrap exist. Prints one table.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -14,10 +17,12 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from scripts import image
 
 ROOT = Path(__file__).resolve().parents[1]
 UV = ROOT / ".venv" / "bin" / "uv"
@@ -38,16 +43,19 @@ class Measured:
     python: str
     install_seconds: float
     first_page_seconds: float
+    # Of the processor, until then: what the machine does beside it does not count.
+    processor_seconds: float
     megabytes: float
 
     def line(self) -> str:
+        late = "  over the aim of 10 s" if self.first_page_seconds > AIM_SECONDS else ""
         return (
             f"{self.way:<16} {self.python:<7} {self.install_seconds:>9.1f} s {self.first_page_seconds:>9.1f} s"
-            f" {self.megabytes:>7.0f} MB{'  over the aim of 10 s' if self.first_page_seconds > AIM_SECONDS else ''}"
+            f" {self.processor_seconds:>8.1f} s {self.megabytes:>7.0f} MB{late}"
         )
 
 
-HEADING = f"{'way':<16} {'Python':<7} {'install':>11} {'first page':>11} {'size':>10}"
+HEADING = f"{'way':<16} {'Python':<7} {'install':>11} {'first page':>11} {'processor':>10} {'size':>10}"
 
 
 def pythons() -> dict[str, str]:
@@ -65,8 +73,8 @@ def pythons() -> dict[str, str]:
     return found
 
 
-def measure_all(wheel: Path) -> Iterator[Measured]:
-    """Pins and plain pip on each Python; all extras, uvx, uv tool and pipx on the newest."""
+def measure_all(wheel: Path, only: Collection[str] = ()) -> Iterator[Measured]:
+    """Pins and plain pip on each Python; all extras, uvx, uv tool and pipx on the newest; `make up` and the image."""
     known = pythons()
     if not known:
         raise NotReady("No Python of version 3.11 or newer was found.")
@@ -76,7 +84,16 @@ def measure_all(wheel: Path) -> Iterator[Measured]:
     ways += [("pip, [all]", newest, _everything), ("uvx --from", newest, _uvx)]
     ways += [("uv tool install", newest, _uv_tool), ("pipx install", newest, _pipx)]
     for way, version, install in ways:
-        yield measure(way, version, wheel, known[version], install)
+        if not only or way in only:
+            yield measure(way, version, wheel, known[version], install)
+    if not only or "make up" in only:
+        yield measure_make()
+    if only and "podman run" not in only:
+        return
+    if image.MISSING:
+        print(f"{'podman run':<16} not on this machine: {', '.join(image.MISSING)}")
+    else:
+        yield measure_image()
 
 
 def measure(way: str, version: str, wheel: Path, python: str, install: Install) -> Measured:
@@ -92,29 +109,69 @@ def measure(way: str, version: str, wheel: Path, python: str, install: Install) 
         if not page.exists():
             raise NotReady(f"{way}: the docs are not in the package.")
         began = time.monotonic()
-        with _running(command, folder) as address:
-            with urllib.request.urlopen(f"{address}/accounts/signup/", timeout=60) as response:
-                response.read()
-            first_page = time.monotonic() - began
-        return Measured(way, version, installed, first_page, _megabytes(folder))
+        with _running(command, folder) as (address, session):
+            _first_page(address)
+            first_page, processor = time.monotonic() - began, processor_seconds(session)
+        return Measured(way, version, installed, first_page, processor, _megabytes(folder))
+
+
+def measure_make() -> Measured:
+    """`make env`, then `make up`, in a copy of the tree as it was committed."""
+    with tempfile.TemporaryDirectory(prefix="watchbook-way-") as name:
+        folder = Path(name)
+        run("git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", f"{folder}/tree")
+        python = run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+        began = time.monotonic()
+        run("make", "-C", f"{folder}/tree", "env", home=folder)
+        installed = time.monotonic() - began
+        began = time.monotonic()
+        with _running(["make", "--no-print-directory", "-C", f"{folder}/tree"], folder) as (address, session):
+            _first_page(address)
+            first_page, processor = time.monotonic() - began, processor_seconds(session)
+        return Measured("make up", python, installed, first_page, processor, _megabytes(folder, folder / "tree/.venv"))
+
+
+def measure_image() -> Measured:
+    with image.podman() as used:
+        found = image.measure(used)
+    return Measured("podman run", "3.13", *found)
+
+
+def processor_seconds(session: int) -> float:
+    """What all processes of a session have used, with their children that ended."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parts = path.read_text().rpartition(")")[2].split()
+            if int(parts[3]) == session:
+                total += sum(map(int, parts[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def _first_page(address: str) -> None:
+    with urllib.request.urlopen(f"{address}/accounts/signup/", timeout=60) as response:
+        response.read()
 
 
 @contextmanager
-def _running(command: list[str], folder: Path) -> Iterator[str]:
+def _running(command: list[str], folder: Path) -> Iterator[tuple[str, int]]:
     env = {**_env(folder), "WATCHBOOK_BIND": "127.0.0.1:0"}
-    process = subprocess.Popen([*command, "up"], env=env, cwd="/", text=True, stdout=subprocess.PIPE, stderr=-2)
+    process = subprocess.Popen(
+        [*command, "up"], env=env, cwd="/", text=True, stdout=subprocess.PIPE, stderr=-2, start_new_session=True
+    )
     assert process.stdout is not None
     said = []
     try:
         for line in process.stdout:
             said.append(line)
             if found := re.search(r"Watchbook is at (\S+)", line):
-                yield found[1]
+                yield found[1], process.pid
                 break
         else:
             raise NotReady(f"{' '.join(command)} up ended: {''.join(said)[-2000:]}")
     finally:
-        process.send_signal(signal.SIGTERM)
+        # The whole group: `make` does not pass the signal on.
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)
 
 
@@ -164,10 +221,10 @@ def _env(folder: Path) -> dict[str, str]:
     return {**kept, "PATH": os.environ["PATH"], "HOME": str(folder), "WATCHBOOK_HOME": f"{folder}/home"}
 
 
-def _megabytes(folder: Path) -> float:
+def _megabytes(folder: Path, *places: Path) -> float:
     """Size of what was installed, each file once."""
-    roots = [folder / "venv", folder / ".local/share/uv/tools", folder / ".local/share/pipx/venvs"]
-    roots = [root for root in roots if root.is_dir()] or [folder / ".cache/uv/archive-v0"]
+    roots = [*places, folder / "venv", folder / ".local/share/uv/tools", folder / ".local/share/pipx/venvs"]
+    roots = [root for root in roots if root.is_dir()] or [*folder.glob(".cache/uv/archive-v*")]
     seen = {(s.st_dev, s.st_ino): s.st_size for root in roots for p in root.rglob("*") if (s := p.lstat())}
     return sum(seen.values()) / 1e6
 
@@ -181,9 +238,14 @@ def run(*command: str, home: Path | None = None) -> str:
 
 
 if __name__ == "__main__":
-    wheels = sorted(Path(given).resolve() for given in sys.argv[1:]) or sorted((ROOT / "dist").glob("*.whl"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", nargs="?", type=Path)
+    parser.add_argument("--only", action="append", default=[], help="this way; may be given more than once")
+    chosen = parser.parse_args()
+    wheels = [chosen.wheel.resolve()] if chosen.wheel else sorted((ROOT / "dist").glob("*.whl"))
     if not wheels or not shutil.which(str(UV)):
         sys.exit("Build a wheel first: make release.")
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(HEADING)
-    for each in measure_all(wheels[-1]):
+    for each in measure_all(wheels[-1], chosen.only):
         print(each.line(), flush=True)

@@ -14,8 +14,8 @@ Floors = dict[int, dict[int, tuple[int, bool]]]
 
 
 class Forum:
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self.board = stack.enter_context(NgaBoard())
+    def __init__(self, stack: contextlib.ExitStack, host: str = "127.0.0.1") -> None:
+        self.board = stack.enter_context(NgaBoard(host=host))
         self.world = self.board.world
         self.world.set_time(datetime.now(UTC))
         self.board.life.days(3)

@@ -18,8 +18,8 @@ SESSION = "made-up-session-of-the-demo"
 
 
 class Notes:
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self.platform = stack.enter_context(NotePlatform())
+    def __init__(self, stack: contextlib.ExitStack, host: str = "127.0.0.1") -> None:
+        self.platform = stack.enter_context(NotePlatform(host=host))
         self.cookie = self.platform.add_account(SESSION)
         self.key = secrets.token_urlsafe(32)
         dead = self.platform.add_many(12, f"{FIRST} light")[5]

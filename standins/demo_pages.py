@@ -17,8 +17,8 @@ WEATHER = ("calm", "a fresh breeze", "fog until noon", "rain", "a light swell")
 
 
 class Harbour:
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self.site = stack.enter_context(SitemapSite())
+    def __init__(self, stack: contextlib.ExitStack, host: str = "127.0.0.1") -> None:
+        self.site = stack.enter_context(SitemapSite(host=host))
         self.site_id = self.monitor_id = 0
         self._turns = itertools.count(1)
         for number in range(1, PIERS + 1):

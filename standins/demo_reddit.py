@@ -21,8 +21,8 @@ Posts = dict[str, tuple[int, bool]]
 
 
 class Communities:
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self.site = stack.enter_context(RedditSite())
+    def __init__(self, stack: contextlib.ExitStack, host: str = "127.0.0.1") -> None:
+        self.site = stack.enter_context(RedditSite(host=host))
         self.site.rate_budget = 1_000_000
         self.world = self.site.world
         self.read_at = datetime.now(UTC) - READ_BEFORE

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from standins.note_platform.shapes import picture
 from standins.reddit.render import Printer, community_t5
 from standins.reddit.world import BANNED, FORBIDDEN, LIVE, PRIVATE, QUARANTINED, Comment, Community, Post, Thing, World
 from standins.server import Answer, Request, Site
 
 SORTS = ("new", "hot", "top", "rising", "controversial")
 COMMENTS = "comments"
+PICTURES = "/pictures/"
 SPANS = {"hour": 1 / 24, "day": 1, "week": 7, "month": 31, "year": 366}
 USUAL_LIMIT, MOST = 25, 100
 WINDOW_SECONDS = 600
@@ -53,6 +55,9 @@ class RedditSite(Site):
         self.rate_budget = 996
         self.has_rate_headers = True
         self.mishaps = Mishaps()
+        # Share links of the website: path to path.
+        self.shared: dict[str, str] = {}
+        self.lost_pictures: set[str] = set()
         self._slice = (0, 0)
         self._listings = 0
 
@@ -84,10 +89,33 @@ class RedditSite(Site):
             most = max(most, last - first + 1)
         return most
 
+    def picture(self, name: str) -> str:
+        """The address of a picture, as on the hosts of pictures: open to everybody, signed in the query."""
+        return self.address(f"{PICTURES}{name}?width=360&s=made-up")
+
+    def picture_post(self, community: str, title: str, *names: str, is_video: bool = False, **more: Any) -> str:
+        """A post with one picture, with the still of a video, or with a gallery. Gives its id."""
+        if len(names) > 1:
+            items = [{"media_id": name, "caption": f"Caption of {name}"} for name in names]
+            shown = {name: {"s": {"u": self.picture(name)}} for name in names}
+            extra = {"is_gallery": True, "gallery_data": {"items": items}, "media_metadata": shown}
+            return self.world.post(community, title, extra={**extra, **more})
+        source = {"url": self.picture(names[0]), "width": 360, "height": 450}
+        extra = {"preview": {"images": [{"source": source}]}, "post_hint": "hosted:video" if is_video else "image"}
+        link = f"https://v.redd.it/{names[0]}" if is_video else self.address(f"{PICTURES}{names[0]}")
+        return self.world.post(community, title, link=link, extra={**extra, "is_video": is_video, **more})
+
     def respond(self, request: Request) -> Answer:
+        if request.path.startswith(PICTURES):
+            name = request.path.removeprefix(PICTURES)
+            if name in self.lost_pictures:
+                return Answer(404)
+            return Answer(200, picture(name), content_type="image/png")
         with self.world.lock:
             if request.path == "/api/v1/access_token":
                 return self._sign_in(request)
+            if request.path in self.shared:
+                return Answer.redirect(f"https://www.reddit.com/{self.shared[request.path]}?share_id=x")
             refusal = self._refuse(request)
             answer = refusal or self._data(request)
             # A 429 on order says itself how long; the headers of this slice would ask for minutes.
@@ -99,6 +127,7 @@ class RedditSite(Site):
         return {
             **{name: getattr(self.world, name) for name in names.split()},
             "add_community": lambda name, **given: self.world.add_community(name, **given).name,
+            "picture_post": self.picture_post,
             "expire_tokens": self.expire_tokens,
             "mishap": lambda **given: vars(self.mishaps).update(given),
         }

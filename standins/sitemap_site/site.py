@@ -43,6 +43,8 @@ class SitemapSite(Site):
         self.robots_body: bytes | None = None
         self.texts = Texts()
         self._moved: dict[str, str] = {}
+        # Of these, the ones that lead elsewhere for the moment only
+        self._for_now: set[str] = set()
         self._served: dict[int, int] = {}
         self._requests = 0
         self._life = random.Random(7)
@@ -102,9 +104,10 @@ class SitemapSite(Site):
             self._put(old._replace(url=self.page_url(to)))
             self._moved[self.page_url(page)] = self.page_url(to)
 
-    def redirect(self, page: str, to: str) -> None:
-        """Let an address that is no page lead to another one, for ever (301)."""
+    def redirect(self, page: str, to: str, *, is_permanent: bool = True) -> None:
+        """Let an address that is no page lead to another one, for ever (301) or for the moment (302)."""
         self._moved[self.page_url(page)] = self.page_url(to)
+        (self._for_now.discard if is_permanent else self._for_now.add)(self.page_url(page))
 
     def write(self, page: str, **content: Any) -> None:
         """Give a page a text of its own; see `Texts`."""
@@ -209,7 +212,7 @@ class SitemapSite(Site):
     def _page(self, request: Request) -> Answer:
         url = self.base + request.target
         if url in self._moved:
-            return Answer.redirect(self._moved[url], 301)
+            return Answer.redirect(self._moved[url], 302 if url in self._for_now else 301)
         if (written := self.texts.answer(request.target)) is not None:
             return written
         if request.target == "/" or self.ledger.current(url) is not None:

@@ -45,6 +45,10 @@ class PageText:
     # Addresses of pictures in the article; not content
     pictures: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    # The encoding that the page says it has; empty: the true one
+    declared: str = ""
+    # One byte of the footer fits no encoding; not content
+    has_stray_byte: bool = False
     mood: Mood = "plain"
 
     @property
@@ -86,8 +90,10 @@ class Texts:
         if page.mood != "plain":
             return _moody(page)
         body = self._html(path, page).encode(page.encoding, "replace")
-        declared = "" if page.encoding == "utf-8" else f"; charset={page.encoding}"
-        return Answer(200, body, content_type=f"text/html{declared}")
+        if page.has_stray_byte:
+            body = body.replace(b"<footer><p>", b"<footer><p>\xff", 1)
+        said = page.declared or page.encoding
+        return Answer(200, body, content_type="text/html" if said == "utf-8" else f"text/html; charset={said}")
 
     def _html(self, path: str, page: PageText) -> str:
         number = self._served
@@ -103,7 +109,7 @@ class Texts:
             data["offers"] = {"@type": "Offer", "price": page.price, "priceCurrency": "EUR"}
         robots = f'<meta name="robots" content="{escape(page.robots)}">' if page.robots else ""
         return (
-            f'<!DOCTYPE html><html lang="{page.language}"><head><meta charset="{page.encoding}">'
+            f'<!DOCTYPE html><html lang="{page.language}"><head><meta charset="{page.declared or page.encoding}">'
             f"<title>{escape(page.title)}</title>"
             f'<meta name="description" content="{escape(page.description)}">{robots}'
             f'<meta name="csrf-token" content="{number:08x}"><link rel="canonical" href="{escape(path)}">'
