@@ -58,6 +58,9 @@ class Walker:
     user: Any
     session: Client
     by_scope: dict[str, Client]
+    """Tokens with read, write and this scope."""
+    by_one: dict[str, Client]
+    """Tokens with this scope alone."""
     plain: Client
 
 
@@ -69,7 +72,8 @@ def walkers(prepared: Prepared, shared_rows: SharedRows) -> dict[str, Walker]:
 
 def walker(user: Any) -> Walker:
     by_scope = {scope: forced(user, *{"read", "write", scope}) for scope in SCOPES}
-    return Walker(user, client_of(user), by_scope, forced(user, "read", "write"))
+    by_one = {scope: forced(user, scope) for scope in SCOPES}
+    return Walker(user, client_of(user), by_scope, by_one, forced(user, "read", "write"))
 
 
 def status(client: Client, operation: Operation, path: str) -> int:
@@ -91,6 +95,20 @@ def test_token_does_no_more_than_its_user_may(operation: Operation, world: World
             assert allowed_alone, f"{role} with {scope}: token {by_token}, session {session}"
             if scope not in offered:
                 assert status(one.plain, operation, path) == by_token
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_token_without_the_needed_scope_is_refused(
+    operation: Operation, world: World, walkers: dict[str, Walker]
+) -> None:
+    """Of an operator, who may do everything: what is refused is refused for the token."""
+    path = real_paths(operation, world)[0]
+    operator = walkers["operator"]
+    wrong = operator.by_one["write" if operation.method.upper() == "GET" else "read"]
+    assert status(wrong, operation, path) == 403
+    assert status(operator.by_one["staff"], operation, path) == 403
+    if status(walkers["member"].session, operation, path) == 403:
+        assert status(operator.plain, operation, path) == 403
 
 
 @pytest.mark.parametrize("path", PAGES)

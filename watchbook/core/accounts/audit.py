@@ -63,6 +63,7 @@ OWN_TITLES: dict[str, str | Promise] = {
     "mfa.off": _("Two-factor authentication disabled"),
     "mfa.on": _("Two-factor authentication enabled"),
     "mfa.reset": _("Two-factor authentication reset"),
+    "migration.replaced": _("Unknown value replaced by an upgrade"),
     "passkey.added": _("Passkey added"),
     "passkey.removed": _("Passkey removed"),
     "passkey.renamed": _("Passkey renamed"),

@@ -98,6 +98,27 @@ def test_attempt_after_pause_sends_one_request(scanner, monkeypatch):
     assert again.retry_at - scanner.now == timedelta(minutes=10)  # twice as long
 
 
+def test_third_failure_in_a_row_begins_an_outage_without_a_further_request(scanner, monkeypatch):
+    """Two requests of other threads failed before: this one is not repeated and nothing else is asked."""
+    scanner.add(*NAMES)
+    scanner.crawl("made00")  # the token is known now
+    client._failures.add()
+    client._failures.add()
+    failing(scanner, monkeypatch)
+    before = scanner.site.log.count()
+    run = scanner.run("reddit.incremental")
+    assert (run.state, run.error_code) == ("failed", "upstream")
+    assert scanner.site.log.count() - before == 1
+
+
+def test_success_between_failures_begins_no_outage(scanner):
+    scanner.add("made00", "made01")
+    client._failures.add()
+    client._failures.add()
+    assert scanner.run("reddit.incremental").state == "done"
+    assert not client._failures.add()
+
+
 def test_one_broken_community_is_not_an_outage(scanner):
     scanner.add(*NAMES)
     scanner.site.faults.on("/r/made03/new").fail(503)
