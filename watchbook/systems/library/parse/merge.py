@@ -3,6 +3,9 @@
 Both texts are compared with the version that both writers started from. A block is an outermost element of a cleaned
 text. What only one writer changed is taken from that writer. What both changed in the same way is taken once. A block
 that both changed is merged by its words and tags; words that both changed are a conflict with a choice.
+
+`is_again`: the writer of `yours` has saved since, and may send words once more whose answer was lost. Such words come
+once. Of two different writers both keep all words, also where they wrote the same one: "the cat", "the dog".
 """
 
 from __future__ import annotations
@@ -53,11 +56,11 @@ class _Edit:
     blocks: tuple[str, ...]
 
 
-def merge(base: str | None, theirs: str, yours: str) -> list[Part]:
+def merge(base: str | None, theirs: str, yours: str, *, is_again: bool = False) -> list[Part]:
     """Return the parts of the merged text in order. Without a base every difference is a conflict."""
     if base is None:
         return list(_two_way(blocks(theirs), blocks(yours)))
-    return list(_three_way(blocks(base), blocks(theirs), blocks(yours)))
+    return list(_three_way(blocks(base), blocks(theirs), blocks(yours), is_again))
 
 
 def merged_text(parts: Sequence[Part], choices: dict[str, str]) -> str:
@@ -65,21 +68,23 @@ def merged_text(parts: Sequence[Part], choices: dict[str, str]) -> str:
     return "".join(block for number, part in enumerate(parts) for block in part.chosen(choices.get(str(number), BOTH)))
 
 
-def merge_title(base: str | None, theirs: str, yours: str) -> tuple[str, bool]:
+def merge_title(base: str | None, theirs: str, yours: str, *, is_again: bool = False) -> tuple[str, bool]:
     """Return the merged title, and whether both changed the same words of it. Then the title is yours."""
     if yours in (base, theirs):
         return theirs, False
     if theirs == base:
         return yours, False
-    merged = merge_words(base, theirs, yours) if base is not None else None
+    merged = merge_words(base, theirs, yours, is_again=is_again) if base is not None else None
     return (yours, True) if merged is None else (merged, False)
 
 
-def merge_words(base: str, theirs: str, yours: str) -> str | None:
+def merge_words(base: str, theirs: str, yours: str, *, is_again: bool = False) -> str | None:
     """Return the text with the changes of both, or None where both changed the same words.
 
-    Two insertions at one point are both kept, first theirs, then yours; words that both begin or end with come once.
+    Two insertions at one point are both kept, first theirs, then yours; equal ones come once. With `is_again` words
+    that both begin or end with come once, too.
     """
+    joined = _once if is_again else _both
     tokens = _TOKEN.findall(base)
     left, right = _edits(tokens, _TOKEN.findall(theirs)), _edits(tokens, _TOKEN.findall(yours))
     found: list[str] = []
@@ -90,9 +95,17 @@ def merge_words(base: str, theirs: str, yours: str) -> str | None:
         if mine and others and first != second and low != high:
             return None
         found += tokens[place:low]
-        found += _once(first, second) if mine and others else first if mine else second
+        found += joined(first, second) if mine and others else first if mine else second
         place = high
     return "".join([*found, *tokens[place:]])
+
+
+def _both(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return two insertions at one point, one after the other; equal ones once."""
+    if first == second:
+        return list(first)
+    is_one_word = _WORD.fullmatch("".join(first)[-1:] + "".join(second)[:1])
+    return [*first, " ", *second] if is_one_word else [*first, *second]
 
 
 def _once(first: Sequence[str], second: Sequence[str]) -> list[str]:
@@ -111,7 +124,7 @@ def _once(first: Sequence[str], second: Sequence[str]) -> list[str]:
         tail -= 1
     before, between = "".join(ours[: len(ours) - tail]), "".join(others[head : len(others) - tail])
     if _WORD.fullmatch(before[-1:] + between[:1]):
-        return [*first, *second]  # else two words would become one
+        return _both(first, second)  # else two words would become one
     return [before, between, *ours[len(ours) - tail :]]
 
 
@@ -163,14 +176,16 @@ def _two_way(theirs: list[str], yours: list[str]) -> Iterator[Part]:
         yield Part(rest, rest)
 
 
-def _three_way(base: list[str], theirs: list[str], yours: list[str]) -> Iterator[Part]:
+def _three_way(base: list[str], theirs: list[str], yours: list[str], is_again: bool) -> Iterator[Part]:
     left, right = _edits(base, theirs), _edits(base, yours)
     place = 0
     while left or right:
         low, high, mine, others = _group(left, right)
         if same := tuple(base[place:low]):
             yield Part(same, same)
-        yield from _resolved(base, low, high, mine, others)
+        yield from _resolved(
+            base[low:high], _applied(base, low, high, mine), _applied(base, low, high, others), is_again
+        )
         place = high
     if rest := tuple(base[place:]):
         yield Part(rest, rest)
@@ -202,29 +217,30 @@ def _touches(edit: _Edit, low: int, high: int) -> bool:
     return edit.low < high and edit.high > low
 
 
-def _resolved(base: list[str], low: int, high: int, left: list[_Edit], right: list[_Edit]) -> Iterator[Part]:
-    theirs, yours = _applied(base, low, high, left), _applied(base, low, high, right)
-    if not right or theirs == yours:
+def _resolved(base: list[str], theirs: tuple[str, ...], yours: tuple[str, ...], is_again: bool) -> Iterator[Part]:
+    """Yield the parts of blocks that at least one writer changed."""
+    if theirs == yours or yours == tuple(base):
         yield Part(theirs, theirs)
-    elif not left:
+    elif theirs == tuple(base):
         yield Part(yours, yours)
-    elif low == high:
+    elif not base:
         both = tuple(union(theirs, yours))  # two new paragraphs at one point: none replaces the other
         yield Part(both, both)
-    elif high - low == len(theirs) == len(yours):
-        for triple in zip(base[low:high], theirs, yours, strict=True):
-            yield _by_words(*((block,) for block in triple))
+    elif len(base) == len(theirs) == len(yours):
+        for triple in zip(base, theirs, yours, strict=True):
+            yield _by_words(*((block,) for block in triple), is_again=is_again)
     else:
-        yield _by_words(tuple(base[low:high]), theirs, yours)
+        yield _by_words(tuple(base), theirs, yours, is_again=is_again)
 
 
-def _by_words(base: tuple[str, ...], theirs: tuple[str, ...], yours: tuple[str, ...]) -> Part:
+def _by_words(base: tuple[str, ...], theirs: tuple[str, ...], yours: tuple[str, ...], *, is_again: bool) -> Part:
     """Merge inside blocks. Tags that would no longer fit into each other are a conflict as well."""
     if theirs == yours or yours == base:
         return Part(theirs, theirs)
     if theirs == base:
         return Part(yours, yours)
-    merged = merge_words("".join(base), "".join(theirs), "".join(yours)) if theirs and yours else None
+    given = ("".join(side) for side in (base, theirs, yours))
+    merged = merge_words(*given, is_again=is_again) if theirs and yours else None
     if merged is None or not _is_whole(merged):
         return Part(theirs, yours, is_conflict=True, base=base)
     kept = tuple(blocks(merged))

@@ -50,7 +50,7 @@ def save(page: Page, user: User, new: Draft, *, version: int, reason: str = "sav
         raise Wrong("content", _("A folder has no text of its own."))
     current = Page.objects.get(pk=page.pk)
     if current.version != version:
-        new = _rebased(current, new, version)
+        new = _rebased(current, user, new, version)
         version = current.version
     kept = {
         "title": current.title if new.title is None else new.title,
@@ -85,21 +85,30 @@ def save(page: Page, user: User, new: Draft, *, version: int, reason: str = "sav
     return True
 
 
-def _rebased(current: Page, new: Draft, version: int) -> Draft:
+def is_sent_again(page: Page, user: User, version: int, until: int | None = None) -> bool:
+    """True if the user saved on top of `version`: then words may come again, because the answer was lost."""
+    rows = PageVersion.objects.filter(page=page, number__gt=version, author=user)
+    return (rows if until is None else rows.filter(number__lte=until)).exists()
+
+
+def _rebased(current: Page, user: User, new: Draft, version: int) -> Draft:
     """Return the draft with what others saved since `version`; raise VersionConflict if both changed the same words.
 
     What only one side changed is taken from it; a text that both changed is merged by blocks and words.
     """
     base = PageVersion.objects.filter(page=current, number=version).first()
     if base is not None:
-        title, is_clash = merge_title(base.title, current.title, base.title if new.title is None else new.title)
-        content = _merged(base.content, current.content, base.content if new.content is None else new.content)
+        again = is_sent_again(current, user, version)
+        given = base.title if new.title is None else new.title
+        title, is_clash = merge_title(base.title, current.title, given, is_again=again)
+        written = base.content if new.content is None else new.content
+        content = _merged(base.content, current.content, written, is_again=again)
         if not is_clash and len(title) <= TITLE_LENGTH and content is not None:
             return Draft(title, content, new.text if content == new.content else to_text(content))
     raise _conflict(current, version, new.title, new.content)
 
 
-def _merged(base: str, theirs: str, yours: str) -> str | None:
+def _merged(base: str, theirs: str, yours: str, *, is_again: bool) -> str | None:
     """Return the text with the changes of both, or None if that needs a choice."""
     if yours in (base, theirs):
         return theirs
@@ -108,7 +117,7 @@ def _merged(base: str, theirs: str, yours: str) -> str | None:
     # On an empty page both wrote all of it. A long text would be compared while the space is locked.
     if not base or max(map(len, (base, theirs, yours))) > MERGED_CHARACTERS:
         return None
-    parts = merge(base, theirs, yours)
+    parts = merge(base, theirs, yours, is_again=is_again)
     return None if any(part.is_conflict for part in parts) else merged_text(parts, {})
 
 

@@ -17,8 +17,8 @@ def text(*words: str) -> str:
     return "".join(f"<p>{word}</p>" for word in words)
 
 
-def result(base: str, theirs: str, yours: str) -> str:
-    parts = merge(base, theirs, yours)
+def result(base: str, theirs: str, yours: str, *, is_again: bool = False) -> str:
+    parts = merge(base, theirs, yours, is_again=is_again)
     assert not any(part.is_conflict for part in parts)
     return merged_text(parts, {})
 
@@ -84,9 +84,47 @@ def test_one_paragraph_changed_in_two_places_is_merged_by_words():
         ("a", "a <em>t</em>", "a <em>t</em> y", "a <em>t</em> y"),
     ],
 )
-def test_words_that_both_added_at_one_point_come_once(base, theirs, yours, merged):
+def test_words_that_are_sent_again_come_once(base, theirs, yours, merged):
     """A writer that did not get the answer sends saved words again, on the old version."""
+    assert result(text(base), text(theirs), text(yours), is_again=True) == text(merged)
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs", "yours", "merged"),
+    [
+        ("See", "See the cat", "See the dog", "See the cat the dog"),
+        ("See it", "See the cat it", "See the dog it", "See the cat the dog it"),
+        ("See it", "See a cat it", "See a it", "See a cat a it"),
+        ("See ", "See cat", "See dog", "See cat dog"),
+        ("See", "See the cat", "See the cat", "See the cat"),
+        ("潮汐", "潮汐表新", "潮汐表旧", "潮汐表新表旧"),
+        ("a", "a <em>t</em>", "a <em>t</em> y", "a <em>t</em> <em>t</em> y"),
+    ],
+)
+def test_same_word_of_two_writers_is_kept_of_both(base, theirs, yours, merged):
     assert result(text(base), text(theirs), text(yours)) == text(merged)
+
+
+GAPS = st.lists(st.lists(st.sampled_from(["the", "a", "cat", "dog"]), max_size=3), min_size=4, max_size=4)
+
+
+@given(GAPS, GAPS)
+def test_random_common_words_of_two_writers_are_neither_lost_nor_doubled(theirs, yours):
+    """Between the words of the base both write words of a small vocabulary."""
+    base = ["b0", "b1", "b2", "b3"]
+
+    def with_words(gaps):
+        return text(" ".join(word for at, gap in zip(base, gaps, strict=True) for word in (at, *gap)))
+
+    merged = result(text(" ".join(base)), with_words(theirs), with_words(yours))
+    words = merged.removeprefix("<p>").removesuffix("</p>").split()
+    places = [words.index(word) for word in base] + [len(words)]
+    for n, (first, second) in enumerate(zip(theirs, yours, strict=True)):
+        found = words[places[n] + 1 : places[n + 1]]
+        if first == second:
+            assert found in (first, first + second)
+        else:
+            assert found in (first + second, second + first), (first, second)
 
 
 def test_marks_that_do_not_fit_into_each_other_are_a_conflict():
@@ -251,6 +289,17 @@ def test_merge_page_keeps_the_rename_of_the_other_writer(desk, page):
     client.post(url("merge", page.pk), {**asked, "title": shown.context["title"], "merged": 1, "shown": 2})
     saved = Page.objects.get(pk=page.pk)
     assert (saved.title, saved.content) == ("Tide table", text("one of theirs", "two of mine"))
+
+
+def test_only_the_own_words_are_recognised_as_sent_again(desk, page):
+    """Sven and Wanda write the same word; then Wanda, who got no answer, sends what was saved with a word more."""
+    actions.save_page(desk.sven, page.pk, version=1, content=text("one the cat", "two"))
+    actions.save_page(desk.wanda, page.pk, version=1, content=text("one the dog", "two"))
+    assert Page.objects.get(pk=page.pk).content == text("one the cat the dog", "two")
+    page.refresh_from_db()
+    actions.save_page(desk.wanda, page.pk, version=3, content=text("one the cat the dog", "two", "three"))
+    actions.save_page(desk.wanda, page.pk, version=3, content=text("one the cat the dog", "two", "three", "four"))
+    assert Page.objects.get(pk=page.pk).content == text("one the cat the dog", "two", "three", "four")
 
 
 def test_save_of_an_unchanged_text_returns_what_others_wrote(desk, page):

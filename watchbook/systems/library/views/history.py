@@ -23,6 +23,7 @@ from watchbook.systems.library.parse.merge import Part, merge_title, merged_text
 from watchbook.systems.library.parse.merge import merge as merge_texts
 from watchbook.systems.library.store.pages import clean_content
 from watchbook.systems.library.store.publish import page_path
+from watchbook.systems.library.store.text import is_sent_again
 from watchbook.systems.library.views import answers, done, editor, given, given_number, reader
 from watchbook.systems.library.views.layout import frame
 from watchbook.systems.library.views.page import for_reading
@@ -122,7 +123,8 @@ def merge(request: HttpRequest, page_id: UUID) -> HttpResponse:
     shown = actions.open_version(reader(request), page_id, given_number(request, "shown"))
     base = _version(found, version)
     chosen = {name.removeprefix("piece-"): value for name, value in request.POST.items() if name.startswith("piece-")}
-    parts = merge_texts(base.content if base else None, shown.content, yours)
+    again = is_sent_again(found, reader(request), version, until=shown.number)
+    parts = merge_texts(base.content if base else None, shown.content, yours, is_again=again)
     text = merged_text(parts, {key: str(value) for key, value in chosen.items()})
     try:
         actions.save_page(reader(request), page_id, version=shown.number, title=title, content=text)
@@ -138,8 +140,9 @@ def _version(found: Page, number: int) -> PageVersion | None:
 
 def _show(request: HttpRequest, found: Page, title: str, yours: str, version: int) -> HttpResponse:
     base = _version(found, version)
-    parts = merge_texts(base.content if base else None, found.content, yours)
-    merged, is_conflict = merge_title(base.title if base else None, found.title, title)
+    again = is_sent_again(found, reader(request), version, until=found.version)
+    parts = merge_texts(base.content if base else None, found.content, yours, is_again=again)
+    merged, is_conflict = merge_title(base.title if base else None, found.title, title, is_again=again)
     context: dict[str, Any] = {
         **frame(reader(request), found.space, actions.breadcrumb(reader(request), found.pk)),
         "page": found,
