@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -98,7 +99,9 @@ class Library:
 
     def _targets(self, n: int) -> tuple[int, int]:
         """Two pages before this one; the first 2,000 of them link to the same."""
-        return (0 if 0 < n <= HUB else n * 7 % max(n, 1)), n * 13 % max(n, 1)
+        some = Random(n)
+        first, second = some.randrange(n or 1), some.randrange(n or 1)
+        return (0 if n <= HUB else first or 1), second
 
     def _text(self, n: int) -> str:
         links = "".join(f'<a href="/library/pages/{self.pages[to]}/">Page {to}</a> ' for to in self._targets(n))

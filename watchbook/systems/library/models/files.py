@@ -90,7 +90,8 @@ class PageLink(models.Model):
 
     class Meta:
         db_table = "page_links"
-        indexes = [models.Index(fields=["kind", "key"], name="page_links_target")]
+        # With the page: enough to answer from, also where most links lead to one page.
+        indexes = [models.Index(fields=["kind", "key", "page"], name="page_links_linking")]
         constraints = [models.UniqueConstraint(fields=["page", "kind", "key"], name="page_links_once")]
 
 

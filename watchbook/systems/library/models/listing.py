@@ -1,4 +1,4 @@
-"""One screen of children, read with plain SQL.
+"""One screen of children, and how many pages spaces have, read with plain SQL.
 
 Every view of the tree asks for it. Through the ORM, composing the query and building 100 objects took five to ten times
 as long as the database did. Rows become pages without their text, which is loaded when something asks for it.
@@ -6,7 +6,7 @@ as long as the database did. Rows become pages without their text, which is load
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -54,6 +54,27 @@ def others(
     return _pages(sql, [space_id, parent_id, *_thrice(after), limit], space_id, parent_id)
 
 
+# Pages of a space are counted up to this number.
+MOST_COUNTED = 10_000
+# A SELECT of SQLite has at most 500 parts.
+SPACES_AT_ONCE = 200
+SOME_OF = "(SELECT 1 AS one FROM pages WHERE space_id = %s AND deleted_at IS NULL LIMIT {most})"
+
+
+def count_pages(space_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """Return how many live pages each space has; `MOST_COUNTED + 1` stands for all greater numbers.
+
+    One query for 200 spaces. A count without an end takes a second for a million pages.
+    """
+    some = SOME_OF.format(most=MOST_COUNTED + 1)
+    found: dict[UUID, int] = {}
+    for start in range(0, len(space_ids), SPACES_AT_ONCE):
+        asked = space_ids[start : start + SPACES_AT_ONCE]
+        parts = [f"SELECT {n}, COUNT(*) FROM {some} pages_{n}" for n in range(len(asked))]  # noqa: S608 - of numbers
+        found |= {asked[n]: count for n, count in _rows(" UNION ALL ".join(parts), asked)}
+    return found
+
+
 def _is(parent_id: UUID | None) -> str:
     return "IS NULL" if parent_id is None else "= %s"
 
@@ -66,7 +87,7 @@ def _thrice(after: tuple[Any, UUID] | None) -> list[Any]:
     return [after[0], after[0], after[1]] if after else []
 
 
-def _pages(sql: str, values: Iterable[Any], space_id: UUID, parent_id: UUID | None) -> list[Page]:
+def _rows(sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
     database = connections[DEFAULT_DB_ALIAS]
     takes_uuid, adapted = database.features.has_native_uuid_field, database.ops.adapt_datetimefield_value
 
@@ -77,9 +98,13 @@ def _pages(sql: str, values: Iterable[Any], space_id: UUID, parent_id: UUID | No
 
     with database.cursor() as cursor:
         cursor.execute(sql, [as_stored(value) for value in values if value is not None])
-        rows = cursor.fetchall()
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    return found
+
+
+def _pages(sql: str, values: Iterable[Any], space_id: UUID, parent_id: UUID | None) -> list[Page]:
     users: dict[Any, UUID | None] = {None: None}
-    return [_page(row, space_id, parent_id, users) for row in rows]
+    return [_page(row, space_id, parent_id, users) for row in _rows(sql, values)]
 
 
 def _page(row: tuple[Any, ...], space_id: UUID, parent_id: UUID | None, users: dict[Any, UUID | None]) -> Page:

@@ -153,6 +153,10 @@ class Space(models.Model):
 
     objects = SpaceQuerySet.as_manager()
 
+    # What the overview adds: pages, counted up to a number.
+    page_count: int
+    is_count_cut: bool
+
     class Meta:
         db_table = "spaces"
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, Q
+from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -23,12 +23,14 @@ from watchbook.systems.library.models import (
     FOLDERS_ENABLED,
     KNOWN_FLAGS,
     SHARING_ENABLED,
+    Page,
     Space,
     SpaceRole,
     Workspace,
     WorkspaceMember,
     WorkspaceRole,
 )
+from watchbook.systems.library.models.listing import MOST_COUNTED, count_pages
 from watchbook.systems.library.models.workspaces import CHANNELS
 from watchbook.systems.library.options import RELEASE_CHANNEL, TRASH_DAYS
 from watchbook.systems.library.store.reconcile import Check, title_of
@@ -62,18 +64,16 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _workspaces(user: User) -> list[WorkspaceWithSpaces]:
-    """Return workspaces that are not archived. Three queries."""
+    """Return workspaces that are not archived. Four queries."""
     roles = dict(WorkspaceMember.objects.filter(user=user).values_list("workspace_id", "role"))
     spaces: dict[UUID, list[Space]] = {}
-    counted = (
-        Space.objects.in_use()
-        .filter(pk__in=access.spaces_of(user).values("pk"))
-        .annotate(
-            page_count=Count("pages", filter=Q(pages__deleted_at=None)),
-            saved_at=Max("pages__updated_at", filter=Q(pages__deleted_at=None)),
-        )
-    )
-    for space in counted.order_by("name", "pk"):
+    newest = Page.objects.live().filter(space=OuterRef("pk")).order_by("-updated_at").values("updated_at")
+    shown = Space.objects.in_use().filter(pk__in=access.spaces_of(user).values("pk")).order_by("name", "pk")
+    found = list(shown.annotate(saved_at=Subquery(newest[:1])))
+    counts = count_pages([space.pk for space in found])
+    for space in found:
+        space.page_count = min(counts[space.pk], MOST_COUNTED)
+        space.is_count_cut = counts[space.pk] > MOST_COUNTED
         spaces.setdefault(space.workspace_id, []).append(space)
     mine = Workspace.objects.there().filter(pk__in=roles, archived_at=None).select_related("release_channel_row")
     return [WorkspaceWithSpaces(one, roles[one.pk], spaces.get(one.pk, [])) for one in mine.order_by("name", "pk")]

@@ -7,7 +7,7 @@ import { Superscript } from "@tiptap/extension-superscript";
 import { Table, TableCell, TableHeader, TableRow } from "@tiptap/extension-table";
 import { Placeholder } from "@tiptap/extensions";
 import { StarterKit } from "@tiptap/starter-kit";
-import { icon, made, words } from "./page.js";
+import { icon, made, typing, words } from "./page.js";
 import { highlighter, LANGUAGES } from "./languages.js";
 
 const CALLOUTS = ["note", "tip", "important", "warning", "caution"];
@@ -87,7 +87,7 @@ const Figure = Node.create({
       });
       remove.addEventListener("click", () => {
         editor.view.dispatch(editor.state.tr.delete(getPos(), getPos() + current.nodeSize));
-        editor.commands.focus();
+        typing(editor).run();
       });
       dom.append(holder, caption);
       draw();
@@ -233,6 +233,22 @@ const cellAttributes = () => ({
 });
 const PlainTable = Table.extend({
   renderHTML: () => ["div", { class: "table-wrap" }, ["table", ["tbody", 0]]],
+  addKeyboardShortcuts() {
+    // Out of the table, into the empty line below it or into a new one.
+    const leave = ({ editor }) => {
+      const { $from } = editor.state.selection;
+      for (let depth = $from.depth; depth > 0; depth -= 1) {
+        if ($from.node(depth).type !== this.type) continue;
+        const after = $from.after(depth);
+        const next = editor.state.doc.resolve(after).nodeAfter;
+        const isEmpty = next?.type.name === "paragraph" && !next.content.size;
+        const chain = isEmpty ? editor.chain() : editor.chain().insertContentAt(after, { type: "paragraph" });
+        return chain.setTextSelection(after + 1).scrollIntoView().run();
+      }
+      return false;
+    };
+    return { ...this.parent?.(), "Mod-Enter": leave };
+  },
 });
 
 const Code = CodeBlockLowlight.extend({
@@ -259,7 +275,7 @@ const Code = CodeBlockLowlight.extend({
       choice.addEventListener("change", () => {
         const change = editor.state.tr.setNodeMarkup(getPos(), undefined, { language: choice.value || null });
         editor.view.dispatch(change);
-        editor.commands.focus();
+        typing(editor).run();
       });
       copy.addEventListener("click", () => navigator.clipboard?.writeText(current.textContent));
       draw();
@@ -307,9 +323,10 @@ export const extensions = (placeholder) => [
   Placeholder.configure({ placeholder }),
 ];
 
-// Links to pages and files keep the id of their target.
+// Links to pages and files keep the id of their target. What is typed behind a link is not part of it.
 const withIds = (link) =>
   link.extend({
+    inclusive: () => false,
     addAttributes() {
       const id = (name) => ({
         default: null,

@@ -1,8 +1,9 @@
 // Moving blocks: a grip beside the block under the pointer, and Alt+Shift+Up or Down. Also anchors of headings and the outline.
 import { Extension } from "@tiptap/core";
+import { closeHistory } from "@tiptap/pm/history";
 import { NodeSelection, Plugin, PluginKey, TextSelection } from "@tiptap/pm/state";
 import { Decoration, DecorationSet } from "@tiptap/pm/view";
-import { icon, made, words } from "./page.js";
+import { icon, made, typing, words } from "./page.js";
 import { menuAt } from "./pop.js";
 import { anchors } from "./stored.js";
 
@@ -28,7 +29,8 @@ export const moveBlock = (state, dispatch, step) => {
   const target = step < 0 ? from - sibling.nodeSize : from + sibling.nodeSize;
   if (dispatch) {
     const offset = state.selection.from - from;
-    const tr = state.tr.delete(from, from + node.nodeSize).insert(target, node);
+    // One step of its own for Undo, not one with the words that were typed before.
+    const tr = closeHistory(state.tr).delete(from, from + node.nodeSize).insert(target, node);
     if (state.selection instanceof NodeSelection) tr.setSelection(NodeSelection.create(tr.doc, target));
     else tr.setSelection(TextSelection.near(tr.doc.resolve(target + offset)));
     dispatch(tr.scrollIntoView());
@@ -50,12 +52,12 @@ export const blockMenu = (editor) => {
   const { view } = editor;
   const change = (make) => () => {
     const block = blockAround(view.state);
-    if (block) view.dispatch(make(view.state.tr, block));
-    editor.commands.focus();
+    if (block) view.dispatch(make(closeHistory(view.state.tr), block));
+    typing(editor).run();
   };
   const move = (step) => () => {
     moveBlock(view.state, view.dispatch, step);
-    editor.commands.focus();
+    typing(editor).run();
   };
   return [
     { title: words.moveUp, icon: "up", key: "Alt+Shift+↑", run: move(-1) },
@@ -109,7 +111,7 @@ class Grip {
     const node = this.view.state.doc.nodeAt(this.at);
     if (!node) return;
     const after = this.at + node.nodeSize;
-    this.editor.chain().insertContentAt(after, { type: "paragraph" }).setTextSelection(after + 1).focus().insertContent("/").run();
+    typing(this.editor).insertContentAt(after, { type: "paragraph" }).setTextSelection(after + 1).insertContent("/").run();
   }
 
   #select() {
@@ -121,7 +123,7 @@ class Grip {
 
   #menu() {
     if (!this.#select()) return;
-    menuAt(this.move, words.moveBlock, blockMenu(this.editor), () => this.editor.commands.focus());
+    menuAt(this.move, words.moveBlock, blockMenu(this.editor), () => typing(this.editor).run());
   }
 
   #drag(event) {

@@ -5,7 +5,7 @@ import { Selection, TextSelection } from "@tiptap/pm/state";
 import { extensions } from "./blocks.js";
 import { Handles } from "./handles.js";
 import { Menus } from "./menus.js";
-import { ask, form, place, text } from "./page.js";
+import { ask, form, place, text, typing } from "./page.js";
 import { cleanPaste, isMarkdown, withoutStyles } from "./paste.js";
 import { changes, moved } from "./rebase.js";
 import { Saving } from "./save.js";
@@ -79,8 +79,8 @@ const pasteMarkdown = (editor, words) => {
   const body = new FormData();
   body.set("markdown", words);
   ask(place.convert, body)
-    .then((given) => editor.chain().focus().insertContent(given.html, { parseOptions: PARSE }).run())
-    .catch(() => editor.chain().focus().insertContent(words).run());
+    .then((given) => typing(editor).insertContent(given.html, { parseOptions: PARSE }).run())
+    .catch(() => typing(editor).insertContent(words).run());
 };
 
 const write = () => {
@@ -95,6 +95,13 @@ const write = () => {
     editorProps: {
       attributes: Object.fromEntries([...text.attributes].filter((one) => one.name !== "contenteditable").map((one) => [one.name, one.value])),
       transformPastedHTML: cleanPaste,
+      handleDOMEvents: {
+        // On a slow machine the next key comes before the editor has learned where the last one put the cursor.
+        keydown: (view, event) => {
+          if (!event.isComposing && !view.composing) view.domObserver.flush();
+          return false;
+        },
+      },
       handleKeyDown: (_view, event) => {
         isShift = event.shiftKey;
         if ((event.ctrlKey || event.metaKey) && event.key === "k") {

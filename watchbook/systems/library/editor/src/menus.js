@@ -1,7 +1,7 @@
 // What opens while typing: "/" for blocks, "[[" for pages, "@" for people. Also as Chinese keyboards type them.
 import { Extension } from "@tiptap/core";
 import { Plugin, PluginKey } from "@tiptap/pm/state";
-import { ask, place, words } from "./page.js";
+import { ask, place, typing, words } from "./page.js";
 import { Pop } from "./pop.js";
 import { insertTable } from "./toolbar.js";
 
@@ -13,7 +13,7 @@ const KINDS = [
 const WAIT = 120;
 
 export const blocks = (editor, upload) => {
-  const chain = () => editor.chain().focus();
+  const chain = () => typing(editor);
   const listed = (id, group, icon, run, key = "") => ({ id, group: words.groups[group], icon, key, run, title: words.blocks[id][0], note: words.blocks[id][1], more: words.blocks[id][2] || "" });
   return [
     listed("text", "blocks", "file", () => chain().setParagraph().run()),
@@ -58,7 +58,7 @@ const found = (state, hidden) => {
 const replaced = (editor, now, content) => {
   const after = editor.state.doc.textBetween(now.to, Math.min(now.to + 2, editor.state.doc.content.size), "\n", "\n");
   const closing = now.kind === "page" && /^(\]\]|】】)/.test(after) ? 2 : 0;
-  editor.chain().focus().insertContentAt({ from: now.from, to: now.to + closing }, content).run();
+  typing(editor).insertContentAt({ from: now.from, to: now.to + closing }, content).run();
 };
 
 const pageLink = (page) => [{ type: "text", text: page.title, marks: [{ type: "link", attrs: { href: page.url, "data-page": page.id } }] }];
@@ -84,7 +84,7 @@ const shortcuts = (editor, query, upload) =>
   matching(blocks(editor, upload), query).map((one) => ({
     ...one,
     run: (now) => {
-      editor.chain().focus().deleteRange({ from: now.from, to: now.to }).run();
+      typing(editor).deleteRange({ from: now.from, to: now.to }).run();
       one.run();
     },
   }));

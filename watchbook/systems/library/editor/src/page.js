@@ -27,6 +27,13 @@ export const made = (tag, attributes = {}, content = "") => {
   return element;
 };
 
+// A command on the text, with the cursor in it at once. The editor's own command waits for the next frame: keys that
+// come before it are lost, or are undone by it.
+export const typing = (editor) => {
+  if (!editor.view.hasFocus()) editor.view.focus();
+  return editor.chain().scrollIntoView();
+};
+
 export const csrf = () => form.elements.csrfmiddlewaretoken.value;
 
 export const ask = async (address, body) => {

@@ -1,6 +1,7 @@
 // The buttons above the text: what they do, what they show, and how the keyboard reaches them.
+import { closeHistory } from "@tiptap/pm/history";
 import { blockMenu } from "./handles.js";
-import { form, text, words } from "./page.js";
+import { form, text, typing, words } from "./page.js";
 import { menuAt } from "./pop.js";
 
 const isAddress = (given) => /^(https?:\/\/|(mailto|tel|obsidian|zotero):|\/(?!\/))/i.test(given);
@@ -9,7 +10,7 @@ export const askLink = (editor) => {
   const given = window.prompt(words.askLink, editor.getAttributes("link").href || "https://");
   if (given === null) return;
   const address = given.trim();
-  const chain = editor.chain().focus().extendMarkRange("link");
+  const chain = typing(editor).extendMarkRange("link");
   if (!address) chain.unsetLink().run();
   else if (!isAddress(address)) return;
   else if (editor.state.selection.empty && !editor.isActive("link")) {
@@ -20,7 +21,7 @@ export const askLink = (editor) => {
 // Not inside a list item: a table there can hardly be left, and Markdown has none.
 export const insertTable = (editor) => {
   const { $from } = editor.state.selection;
-  const chain = editor.chain().focus();
+  const chain = typing(editor);
   if (editor.isActive("listItem") || editor.isActive("taskItem")) {
     const after = $from.after(1);
     chain.insertContentAt(after, { type: "paragraph" }).setTextSelection(after + 1);
@@ -40,22 +41,22 @@ const moveRow = (editor, step) => {
     const from = $from.before(depth);
     const target = step < 0 ? from - table.child(index - 1).nodeSize : from + table.child(index + 1).nodeSize;
     const offset = $from.pos - from;
-    const tr = state.tr.delete(from, from + row.nodeSize).insert(target, row);
+    const tr = closeHistory(state.tr).delete(from, from + row.nodeSize).insert(target, row);
     view.dispatch(tr.setSelection(state.selection.constructor.near(tr.doc.resolve(target + offset))));
     return;
   }
 };
 
 const menus = (editor) => {
-  const run = (name, ...given) => () => editor.chain().focus()[name](...given).run();
+  const run = (name, ...given) => () => typing(editor)[name](...given).run();
   const t = words.table;
   return {
     block: blockMenu(editor),
     row: [
       { title: t.rowAbove, icon: "row-above", run: run("addRowBefore") },
       { title: t.rowBelow, icon: "row-below", run: run("addRowAfter") },
-      { title: words.moveUp, icon: "up", run: () => (moveRow(editor, -1), editor.commands.focus()) },
-      { title: words.moveDown, icon: "down", run: () => (moveRow(editor, 1), editor.commands.focus()) },
+      { title: words.moveUp, icon: "up", run: () => (moveRow(editor, -1), typing(editor).run()) },
+      { title: words.moveDown, icon: "down", run: () => (moveRow(editor, 1), typing(editor).run()) },
       { title: t.headRow, icon: "table", run: run("toggleHeaderRow") },
       { title: t.deleteRow, icon: "trash", danger: true, apart: true, run: run("deleteRow") },
     ],
@@ -74,11 +75,7 @@ const menus = (editor) => {
 
 export const toolbar = (editor, upload) => {
   const bar = form.querySelector(".toolbar");
-  // The focus comes at once, not with the next frame: a letter typed before it would be lost.
-  const chain = () => {
-    editor.view.focus();
-    return editor.chain().focus();
-  };
+  const chain = () => typing(editor);
   const commands = {
     bold: () => chain().toggleBold().run(),
     italic: () => chain().toggleItalic().run(),
@@ -102,7 +99,7 @@ export const toolbar = (editor, upload) => {
   bar.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-command], button[data-menu]");
     if (!button) return;
-    if (button.dataset.menu) menuAt(button, button.getAttribute("aria-label") || button.textContent.trim(), menus(editor)[button.dataset.menu], () => editor.commands.focus());
+    if (button.dataset.menu) menuAt(button, button.getAttribute("aria-label") || button.textContent.trim(), menus(editor)[button.dataset.menu], () => typing(editor).run());
     else commands[button.dataset.command]?.();
   });
   const block = bar.querySelector("[data-block]");
@@ -129,7 +126,7 @@ export const toolbar = (editor, upload) => {
 const byKeyboard = (bar, editor) => {
   const stops = () => [...bar.querySelectorAll("select, button, a[href]")].filter((one) => !one.disabled && one.checkVisibility());
   bar.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") editor.commands.focus();
+    if (event.key === "Escape") typing(editor).run();
     const all = stops();
     const at = all.indexOf(document.activeElement);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
