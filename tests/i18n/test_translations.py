@@ -92,6 +92,21 @@ def test_completing_appends_missing_and_removes_unused_entries(tmp_path):
     assert [target.name for target in catalogues.compile_all(tmp_path)] == ["django.mo"]
 
 
+def said(message: Message) -> str:
+    """What Django says in Chinese, whoever else has the same English string."""
+    context, _mark, single = key_of(message).rpartition("\x04")
+    plural = plural_of(message)
+    if plural is None:
+        return translation.pgettext(context, single) if context else translation.gettext(single)
+    return translation.npgettext(context, single, plural, 2) if context else translation.ngettext(single, plural, 2)
+
+
+def test_no_other_app_replaces_our_words():
+    with translation.override("zh-hans"):
+        found = [(key, said(message), texts_of(message)) for key, message in known().items()]
+    assert not [(key, shown, ours) for key, shown, ours in found if shown not in ours]
+
+
 def test_django_reads_the_compiled_catalogue():
     with translation.override("zh-hans"):
         assert translation.gettext("Recent changes") == "最近变化"

@@ -27,7 +27,7 @@ from watchbook.core.accounts.models import User
 from watchbook.core.alerts.models import Alert
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.message import message_id
-from watchbook.core.notify.models import Delivery
+from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.systems.nga.models import CrawlRun
 from watchbook.systems.sitemaps.models import SitemapCheck
 
@@ -41,7 +41,10 @@ SETTLE_SECONDS = 360.0
 
 
 class Receivers(Part):
-    """The receiver of webhooks: what was decided to be sent arrives once its outage is over."""
+    """The receiver of webhooks: what was decided to be sent arrives once its outage is over.
+
+    Its owner gets one mail when deliveries fail, and one when they work again.
+    """
 
     announces_all = False
     outage_kinds = frozenset({"down", "failing", "refusing"})
@@ -64,7 +67,13 @@ class Receivers(Part):
         return Delivery.objects.exclude(state__in=["pending", "sent"]).count()
 
     def alerts(self) -> tuple[int, int]:
-        return 0, 0
+        kinds = Counter(Delivery.objects.filter(source="notify").values_list("kind", flat=True))
+        return kinds["channel_failing"], kinds["channel_recovered"]
+
+    def doubled(self) -> int:
+        """Deliveries that the receiver accepted more than once."""
+        accepted = Counter(one.id for one in self.site.deliveries() if one.status == 200)
+        return sum(count > 1 for count in accepted.values())
 
 
 @dataclass
@@ -184,7 +193,7 @@ class Desk:
         listed, stored = part.ledgers()
         opened, resolved = part.alerts()
         given_up = part.given_up()
-        outages = [outage for outage in part.outages if outage.kind in part.outage_kinds]
+        outages = [outage for outage in part.outages if part.is_outage(outage)]
         bursts = [runs_of(part, outage) for outage in outages]
         met = [outage for outage, burst in zip(outages, bursts, strict=True) if burst]
         firsts = [burst[0] for burst in bursts if burst]
@@ -198,6 +207,8 @@ class Desk:
         )
         if listed != stored or given_up:
             self.wrong.append(f"{part.slug}: {sorted(listed ^ stored)[:5]} differ, {given_up} given up")
+        if isinstance(part, Receivers) and part.doubled():
+            self.wrong.append(f"{part.slug}: {part.doubled()} deliveries were accepted twice")
         if opened != resolved or opened != announced:
             self.wrong.append(f"{part.slug}: {announced} outages to announce, {opened} announced, {resolved} resolved")
             self.wrong += [f"  {one.kind} from {one.began_at} to {one.ended_at}" for one in part.outages]
@@ -216,9 +227,23 @@ def runs_of(part: Part, outage: Outage) -> list[int]:
         inside = Q(run_started_at__gte=outage.began_at, run_finished_at__lte=outage.ended_at or clock.now())
         crawls = CrawlRun.objects.filter(inside, http_request_count__gt=0).order_by("run_started_at", "pk")
         return list(crawls.values_list("http_request_count", flat=True))
+    if isinstance(part, Receivers):
+        return bursts_of_attempts(outage)
     inside = Q(started_at__gte=outage.began_at, finished_at__lte=outage.ended_at or clock.now())
     rows = JobRun.objects.filter(inside, name__startswith=f"{part.slug}.", http_request_count__gt=0)
     return list(rows.order_by("started_at", "pk").values_list("http_request_count", flat=True))
+
+
+def failed_attempts(outage: Outage) -> list[Attempt]:
+    inside = Q(at__gte=outage.began_at, at__lte=outage.ended_at or clock.now())
+    webhooks = Attempt.objects.filter(inside, delivery__channel__channel_type="webhook", succeeded=False)
+    return list(webhooks.order_by("pk"))
+
+
+def bursts_of_attempts(outage: Outage) -> list[int]:
+    """Failed attempts until the pause, then those after each pause."""
+    count = len(failed_attempts(outage))
+    return [min(count, ATTEMPTS), *[1] * max(count - ATTEMPTS, 0)] if count else []
 
 
 def is_announced(part: Part, outage: Outage) -> bool:
@@ -228,4 +253,7 @@ def is_announced(part: Part, outage: Outage) -> bool:
     if part.slug == "sitemaps":
         times = Q(created_at__gte=outage.began_at, created_at__lte=outage.ended_at or clock.now())
         return SitemapCheck.objects.filter(times).exclude(error_code="").count() >= ATTEMPTS
-    return part.slug == "pages" and sum(runs_of(part, outage)) >= ATTEMPTS
+    if isinstance(part, Receivers):
+        refusals = ATTEMPTS - 1  # a receiver that refuses the sender twice is announced at once
+        return len(failed_attempts(outage)) >= (refusals if outage.kind == "refusing" else ATTEMPTS)
+    return (outage.robots if outage.kind == "garbling" else sum(runs_of(part, outage))) >= ATTEMPTS

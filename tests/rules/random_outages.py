@@ -70,6 +70,8 @@ class Outage:
     requests: list[int] = field(default_factory=list)
     began_at: datetime | None = None
     ended_at: datetime | None = None
+    # Requests for robots.txt while it lasted.
+    robots: int = 0
 
 
 @dataclass
@@ -109,6 +111,9 @@ class Part(ABC):
     @abstractmethod
     def alerts(self) -> tuple[int, int]:
         """Return how often an outage was announced and how often its end."""
+
+    def is_outage(self, outage: Outage) -> bool:
+        return outage.kind in self.outage_kinds
 
     def refuse(self) -> None:
         self.site.faults.on().forbid()
@@ -269,6 +274,18 @@ class Pages(Part):
 
     def prepare(self, owner: Any) -> None:
         self.owner, self.texts = owner, dict[str, str]()
+
+    def is_outage(self, outage: Outage) -> bool:
+        """A garbled robots.txt concerns all pages: none is read without its rules."""
+        return super().is_outage(outage) or (outage.kind == "garbling" and outage.robots > 0)
+
+    def begin(self, kind: str) -> None:
+        super().begin(kind)
+        self.outages[-1].robots = -self.site.log.count("/robots.txt")
+
+    def end(self) -> None:
+        super().end()
+        self.outages[-1].robots += self.site.log.count("/robots.txt")
 
     def grow(self, number: int) -> None:
         # One new page a day, and a new text for each of the others in turn.

@@ -26,7 +26,7 @@ def walk(seed: int, steps: int, owner: Any, patch: pytest.MonkeyPatch, capsys: A
         for part in parts:
             listed, stored = part.ledgers()
             opened, resolved = part.alerts()
-            outages = [outage for outage in part.outages if outage.kind in part.outage_kinds and outage.requests]
+            outages = [outage for outage in part.outages if part.is_outage(outage) and outage.requests]
             firsts = [outage.requests[0] for outage in outages]
             later = [count for outage in outages for count in outage.requests[1:]]
             line = (

@@ -219,6 +219,8 @@ else:
     }
 
 LANGUAGE_CODE = "en"
+# Our words win over those of other apps: allauth, for example, has another "Note" and "Remove".
+LOCALE_PATHS = [path for depth in ("*", "*/*") for path in sorted(Path(__file__).parent.parent.glob(f"{depth}/locale"))]
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
 LANGUAGE_COOKIE_NAME = "watchbook_language"
 TIME_ZONE = "Asia/Shanghai"

@@ -196,7 +196,8 @@ def _titled(events: Iterable[AuditEvent], titles: Mapping[str, object]) -> list[
     found = list(events)
     for event in found:
         event.title = titles.get(event.event, event.event)  # type: ignore[attr-defined]
-        event.more = [f"{name}: {_words(value)}" for name, value in event.details.items()]  # type: ignore[attr-defined]
+        details = event.details.items()
+        event.more = [f"{name}: {_words(value)}" for name, value in details if value != []]  # type: ignore[attr-defined]
     return found
 
 

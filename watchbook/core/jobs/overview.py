@@ -320,6 +320,7 @@ class ShownLine:
 
 
 def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
+    titles = set()
     for name, value in run.progress.items():
         if name in BAR and "total" in run.progress:
             continue
@@ -327,9 +328,12 @@ def figures(run: JobRun) -> Iterator[tuple[str, Any]]:
             continue  # what the runner counted stands at the end, once
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             shown = redact.line(value, length=200) if isinstance(value, str) else value
-            yield figure_title(run.name, name), _word(run.name, shown) if isinstance(shown, str) else shown
-    if run.http_request_count:
-        yield figure_title(run.name, "requests"), run.http_request_count
+            title = figure_title(run.name, name)
+            titles.add(title)
+            yield title, _word(run.name, shown) if isinstance(shown, str) else shown
+    title = figure_title(run.name, "requests")
+    if run.http_request_count and title not in titles:
+        yield title, run.http_request_count
 
 
 def figure_title(job: str, name: str) -> str:

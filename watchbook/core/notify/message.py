@@ -300,6 +300,7 @@ OWN_KINDS = {
     ("alerts", "alert"): gettext_noop("Alert"),
     ("alerts", "resolved"): gettext_noop("Alert resolved"),
     ("notify", "channel_failing"): gettext_noop("Deliveries failing"),
+    ("notify", "channel_recovered"): gettext_noop("Deliveries working again"),
     ("notify", "digest"): gettext_noop("Digest"),
     ("notify", "test"): gettext_noop("Test notification"),
     ("search", "saved_search"): gettext_noop("New match for a saved search"),

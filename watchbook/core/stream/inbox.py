@@ -1,6 +1,6 @@
 """The inbox: one page of entries by day, repeats of one source grouped, and the details of one entry.
 
-Its filters: unread or all, source, kind, and days in the reader's zone.
+Its filters: unread or all, source, kind, days in the reader's zone, and words.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 
 from django import forms
+from django.db.models import Q
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -33,7 +34,11 @@ UNREAD = "unread"
 # Days up to and including today.
 PERIODS = {"today": 1, "7": 7, "30": 30}
 PERIOD_TITLES = (("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")))
-NAMES = ("show", "source", "kind", "period", "day", "start", "end")
+NAMES = ("show", "source", "kind", "period", "day", "start", "end", "q")
+# Words are looked for in so many of the newest entries, and so many matches are listed: a search costs the same
+# however long the inbox is.
+SEARCHED = 20_000
+MOST_FOUND = 1_000
 
 
 class FilterForm(forms.Form):
@@ -46,6 +51,7 @@ class FilterForm(forms.Form):
     day = forms.DateField(required=False, label=_("Day"))
     start = forms.DateField(required=False, label=_("From"))
     end = forms.DateField(required=False, label=_("To"))
+    q = forms.CharField(required=False, max_length=200)
 
     def clean_show(self) -> str:
         return UNREAD if self.cleaned_data["show"] == UNREAD else ""
@@ -85,7 +91,7 @@ class FilterForm(forms.Form):
     def number_in_use(self) -> int:
         """How many filters beside unread are in use."""
         given = self.cleaned_data
-        return bool(given.get("source")) + bool(given.get("kind")) + (self.days() != (None, None))
+        return sum(bool(given.get(name)) for name in ("source", "kind", "q")) + (self.days() != (None, None))
 
     def days(self) -> tuple[date | None, date | None]:
         """Return the first and the last day; an exact day wins over a range, a range over a period."""
@@ -110,6 +116,8 @@ class FilterForm(forms.Form):
             rows = rows.filter(occurred_at__gte=_start_of(first))
         if last:
             rows = rows.filter(occurred_at__lt=_start_of(last + timedelta(days=1)))
+        if given.get("q"):
+            rows = rows.filter(pk__in=_with_words(rows, given["q"].split()))
         return rows
 
     def query(self, **other: str | None) -> str:
@@ -125,6 +133,15 @@ class FilterForm(forms.Form):
         """Return names and values for the hidden fields of a form that comes back to this list."""
         given = QueryDict(self.query().removeprefix("?"))
         return [(name, given.get(name, "")) for name in given]
+
+
+def _with_words(rows: StreamEntryQuerySet, words: Sequence[str]) -> list[int]:
+    """Return the newest entries with all these words in title or summary; the ids are read first, by primary key."""
+    newest = StreamEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    found = rows.filter(pk__gt=newest - SEARCHED)
+    for word in words:
+        found = found.filter(Q(title__icontains=word) | Q(summary__icontains=word))
+    return list(found.order_by("-pk").values_list("pk", flat=True)[:MOST_FOUND])
 
 
 def _start_of(day: date) -> datetime:

@@ -184,6 +184,8 @@ def _list(request: HttpRequest, form: FilterForm, reader: Reader) -> dict[str, A
         "by_arrival": form.is_unread,
         "unread": unread_of(request),
         "newest": reader.newest,
+        "is_part": bool(form.cleaned_data.get("q")) and reader.newest > inbox.SEARCHED,
+        "searched": inbox.SEARCHED,
         "can_save": registry.clip_source() is not None,
         "now": clock.now(),
         "here": request.get_full_path(),
@@ -197,7 +199,7 @@ def _list(request: HttpRequest, form: FilterForm, reader: Reader) -> dict[str, A
 
 
 def _feed_query(form: FilterForm) -> str:
-    return form.query(show=None, period=None, day=None, start=None, end=None)
+    return form.query(show=None, period=None, day=None, start=None, end=None, q=None)
 
 
 def _filters(form: FilterForm, base: str) -> dict[str, Any]:

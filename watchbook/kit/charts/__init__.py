@@ -6,6 +6,7 @@ Put a chart on a page with {% chart drawn _("Items per day") _("30 days") %}<spa
 """
 
 from watchbook.kit.charts.bars import Cell, areas, bars, cells, heat
+from watchbook.kit.charts.checks import checks
 from watchbook.kit.charts.lines import Limit, Note, lines, spark, steps
 from watchbook.kit.charts.svg import Chart, Drawing, Key, Series, Table, Value
 
@@ -22,6 +23,7 @@ __all__ = [
     "areas",
     "bars",
     "cells",
+    "checks",
     "heat",
     "lines",
     "spark",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -163,7 +163,9 @@ def round_steps(low: float, high: float, wanted: int = 4) -> list[float]:
     if high - low >= 2 and high == int(high):
         step = max(1.0, step if step == int(step) else math.ceil(step))
     first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
-    return [index * step for index in range(first, last + 1)]
+    # 3 * 0.2 is 0.6000000000000001: the places of the step are enough.
+    places = max(0, 1 - math.floor(math.log10(step)))
+    return [round(index * step, places) for index in range(first, last + 1)]
 
 
 def spread(wanted: list[float], room: float, lowest: float, highest: float) -> list[float]:
@@ -184,6 +186,7 @@ def spread(wanted: list[float], room: float, lowest: float, highest: float) -> l
 CHARACTER = 7.2  # width of a figure at the size of the labels
 FOOT = 24
 HEAD = 12
+FEW_PLACES = 6  # moments that each get a label
 
 Place = date | datetime
 
@@ -258,7 +261,7 @@ def time_axis(frame: Frame, places: Sequence[Place], y: float, *, is_band: bool)
     for index in ticks(places, room):
         start, width = frame.band(index, len(places))
         x = start + width / 2 if is_band else frame.x(index, len(places))
-        text = place_tick(places[index])
+        text = place_tick(places[index], with_day=_spans_days(places))
         half = text_width(text) / 2
         x = min(max(x, half), frame.width - half)
         yield words(x, y, text, "c-text c-mid")
@@ -272,6 +275,8 @@ def ticks(places: Sequence[Place], room: int) -> list[int]:
     if isinstance(places[0], datetime):
         hours = [local(place).hour if isinstance(place, datetime) else 0 for place in places]
         choices = [[index for index, hour in enumerate(hours) if hour % every == 0] for every in (3, 6, 12, 24)]
+        if len(places) <= FEW_PLACES:
+            choices.insert(0, list(range(len(places))))
     else:
         days = [place for place in places if not isinstance(place, datetime)]
         if len(days) <= 10:
@@ -283,8 +288,19 @@ def ticks(places: Sequence[Place], room: int) -> list[int]:
     return fitting[0] if fitting else [0]
 
 
-def place_tick(place: Place) -> str:
-    return f"{local(place):%H}" if isinstance(place, datetime) else day_text(place)
+def _spans_days(places: Sequence[Place]) -> bool:
+    """Whether hours alone would not say when it was."""
+    first, last = places[0], places[-1]
+    return isinstance(first, datetime) and isinstance(last, datetime) and last - first > timedelta(days=1)
+
+
+def place_tick(place: Place, *, with_day: bool = False) -> str:
+    if not isinstance(place, datetime):
+        return day_text(place)
+    there = local(place)
+    if with_day:
+        return day_text(there.date())
+    return f"{there:%H:%M}" if there.minute else f"{there:%H}"
 
 
 def place_text(place: Place) -> str:

@@ -161,9 +161,12 @@ class Chip:
 
 @dataclass(frozen=True)
 class ExportLink:
+    """A line of the export menu; `note` says what is in the file if it is not exactly the list."""
+
     title: str
     icon: str
     query: str
+    note: str = ""
 
 
 class Shown(Generic[Row]):

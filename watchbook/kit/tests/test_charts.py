@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from django.utils import timezone, translation
 
-from watchbook.kit.charts import Cell, Limit, Note, Series, areas, bars, cells, heat, lines, spark, steps
+from watchbook.kit.charts import Cell, Limit, Note, Series, areas, bars, cells, checks, heat, lines, spark, steps
 from watchbook.kit.charts.bars import level_of
 from watchbook.kit.charts.svg import hatched, make_frame, round_steps, runs, spread, ticks
 
@@ -25,6 +25,15 @@ def titles(svg):
     return [node.text for node in tree(svg).iter("title")]
 
 
+def first_day(minutes=(0, 60, 120, 180), now=200):
+    """A baseline, a change, a failed check and a check without news."""
+    start = datetime(2026, 3, 1, 1, 2, tzinfo=UTC)
+    moments = [start + timedelta(minutes=minute) for minute in minutes]
+    rows = [Series("new", [0, 5, None, 0][: len(moments)], "c-add"), Series("gone", [0, 2, None, 0], "c-del")]
+    now = start + timedelta(minutes=now)
+    return checks(moments, rows, now=now, first="first check, 9", label="finding", below=["gone"])
+
+
 def every_chart():
     ups = [5] * 30
     hours = [datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in range(24)]
@@ -34,10 +43,11 @@ def every_chart():
         "lines": lines(hours, [Series("p50", [1.5] * 24)], limits=[Limit("90 max", 90)], label="finding"),
         "areas": areas(DAYS, [Series("One", ups), Series("Two", ups)], label="finding"),
         "heat": heat(DAYS[:7], [[1] * 24] * 6 + [[1] * 5], label="finding"),
+        "checks": first_day(),
     }
 
 
-@pytest.mark.parametrize("kind", ["bars", "steps", "lines", "areas", "heat"])
+@pytest.mark.parametrize("kind", ["bars", "steps", "lines", "areas", "heat", "checks"])
 def test_every_drawing_is_well_formed_and_says_its_finding(kind):
     chart = every_chart()[kind]
     assert [drawing.size for drawing in chart.drawings][:2] == ["s", "m"]
@@ -48,7 +58,7 @@ def test_every_drawing_is_well_formed_and_says_its_finding(kind):
         assert "url(" not in drawing.svg
 
 
-@pytest.mark.parametrize("kind", ["bars", "steps", "lines", "areas", "heat"])
+@pytest.mark.parametrize("kind", ["bars", "steps", "lines", "areas", "heat", "checks"])
 def test_every_drawing_stays_inside_its_view(kind):
     for drawing in every_chart()[kind].drawings:
         _, _, width, height = (float(part) for part in tree(drawing.svg).get("viewBox").split())
@@ -185,6 +195,7 @@ def test_steps_of_the_axis_are_round_and_few(low, high):
     assert found[-1] >= high
     assert 2 <= len(found) <= 7
     assert len({round(b - a, 9) for a, b in pairwise(found)}) == 1
+    assert max(len(str(step)) for step in found) <= 12  # 0.6, not 0.6000000000000001
 
 
 def test_labels_are_spread_apart_inside_the_plot():
@@ -223,3 +234,30 @@ def test_map_marks_a_gap():
     assert titles(svg) == ["page 1", "page 2"]
     assert "c-warn" in svg
     assert 'href="/x?page=2"' in svg
+
+
+def test_first_day_has_a_mark_for_each_check_and_none_for_the_baseline():
+    largest = str(first_day().drawings[-1].svg)
+    said = titles(largest)
+    assert [text.partition("\n")[2] for text in said if text.startswith("1 Mar")].count("new 5\ngone 2") == 2
+    assert sum(text.endswith(": failed") for text in said) == 1
+    assert sum(text.endswith("new 0\ngone 0") for text in said) == 2
+    assert "first check, 9" in largest
+    assert "now" in largest
+
+
+@pytest.mark.parametrize(("now", "expected"), [(3, "09:03"), (200, "09:30"), (1300, "12:00")])
+def test_axis_of_the_first_day_has_round_times_for_minutes_and_hours(now, expected):
+    drawn = tree(first_day(minutes=(0,), now=now).drawings[-1].svg)
+    written = [node.text for node in drawn.iter("text") if re.fullmatch(r"\d\d:\d\d", node.text or "")]
+    assert expected in written
+    assert 2 <= len(written) <= 13
+
+
+def test_few_moments_are_all_named_and_those_of_several_days_by_day():
+    hours = [datetime(2026, 3, 1, 15, 57, tzinfo=UTC), datetime(2026, 3, 1, 19, 0, tzinfo=UTC)]
+    texts = [node.text for node in tree(lines(hours, [Series("p", [1, 2])], label="x").drawings[-1].svg).iter("text")]
+    assert {"23:57", "03"} <= set(texts)
+    later = [hours[0], hours[0] + timedelta(hours=72)]
+    texts = [node.text for node in tree(lines(later, [Series("p", [1, 2])], label="x").drawings[-1].svg).iter("text")]
+    assert {"1 Mar", "4 Mar"} <= set(texts)

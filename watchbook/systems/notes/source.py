@@ -194,7 +194,7 @@ SOURCE = Source(
         offer=f"{PACKAGE}.recognise:offer",
         add=f"{PACKAGE}.recognise:add",
         examples=(
-            Example(_("Note"), "xiaohongshu.com/explore/…", "note", ("note", "short_link")),
+            Example(_p("notes", "Note"), "xiaohongshu.com/explore/…", "note", ("note", "short_link")),
             Example(_("Creator of notes"), "xiaohongshu.com/user/profile/…", "note", ("creator",)),
         ),
     ),

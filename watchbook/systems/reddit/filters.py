@@ -76,7 +76,7 @@ POSTS = List(
     filters=(
         WordIndex("q", _("Words in title or text")),
         Text("community", _("Community"), where=_in_community),
-        Text("tag", _("Tag of the community"), where=lambda tag: Q(subreddit__in=_names_tagged(tag))),
+        Text("tag", _("Community tag"), where=lambda tag: Q(subreddit__in=_names_tagged(tag))),
         Text("author", _("Author"), where=_by_author),
         Choice("state", _("State"), choices=STATES, where=actions.STATES.__getitem__),
         Flag("rising", _("Rising"), where=lambda _on: Q(rising__gte=actions.RISING_FROM)),
@@ -130,7 +130,7 @@ COMMENTS = List(
     filters=(
         WordIndex("q", _("Words in the comment")),
         Text("community", _("Community"), where=_in_community),
-        Text("tag", _("Tag of the community"), where=lambda tag: Q(subreddit__in=_names_tagged(tag))),
+        Text("tag", _("Community tag"), where=lambda tag: Q(subreddit__in=_names_tagged(tag))),
         Text("author", _("Author"), where=_by_author),
         Text("thread", _("Thread"), where=lambda post_id: Q(post_id=post_id.strip())),
         Choice("state", _("State"), choices=STATES, where=actions.STATES.__getitem__),

@@ -132,6 +132,14 @@ def test_log_pages_and_filters(operator: User) -> None:
         assert client.get("/audit/", odd).status_code == 200
 
 
+def test_export_without_filters_names_no_filters(operator: User) -> None:
+    client = client_of(operator)
+    for address in ("/audit/?format=csv", "/audit/?format=csv&who=nobody"):
+        assert client.get(address).status_code == 200
+    more = [each.more for each in client.get("/audit/?event=export.made").context["events"]]
+    assert sorted(map(len, more)) == [0, 1], more
+
+
 def test_mirror_reads_the_log_once(operator: User) -> None:
     moment = clock.now() - timedelta(hours=1)
     with clock.set_to(moment):

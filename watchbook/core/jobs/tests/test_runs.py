@@ -18,7 +18,7 @@ from watchbook.base import clock
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of, make_person
 from watchbook.core.accounts.models import AuditEvent
-from watchbook.core.jobs import filters
+from watchbook.core.jobs import filters, overview
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.kit.lists import shown
 
@@ -182,3 +182,10 @@ def test_page_asks_as_much_of_a_long_list_as_of_a_short_one(operator):
         for run in JobRun.objects.all()
     )
     assert len(asked()) == 3
+
+
+def test_run_counts_its_requests_once(monkeypatch):
+    # A system may count requests under a name of its own that has the same words.
+    monkeypatch.setattr(overview, "figure_title", lambda job, name: "requests" if "request" in name else name)
+    run = JobRun(name="test.work", http_request_count=3, progress={"http_request_count": 3, "posts": 1})
+    assert list(overview.figures(run)) == [("requests", 3), ("posts", 1)]

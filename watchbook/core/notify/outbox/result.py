@@ -36,7 +36,7 @@ MAX_CRASHES = 3
 LEAST_PAUSE, LONGEST_PAUSE = 1.0, 86400.0
 
 # Failures in a row, over all deliveries of a channel, before it is paused.
-BREAK_AFTER = 10
+BREAK_AFTER = 3
 FIRST_BREAK, LONGEST_BREAK = 300.0, 21600.0
 # A channel without a success in this time is disabled.
 FAILING_FOR = timedelta(days=5)
@@ -168,10 +168,12 @@ def _apply(delivery: Delivery, columns: dict[str, Any]) -> None:
 
 def _update_channel(delivery: Delivery, result: Result, now: datetime, duration_ms: int) -> None:
     channel = NotificationChannel.objects.filter(pk=delivery.channel_id)
-    if result.ok:
-        channel.update(last_duration_ms=duration_ms, **RESET)
-    else:
+    if not result.ok:
         count_failure(delivery, result, now, duration_ms)
+    elif channel.exclude(owner_notified_at=None).update(last_duration_ms=duration_ms, **RESET):
+        _notify_owner_recovered(channel.select_related("user").get(), now)
+    else:
+        channel.update(last_duration_ms=duration_ms, **RESET)
 
 
 def _share(delivery: Delivery) -> None:
@@ -220,13 +222,35 @@ def _reason_to_stop(channel: NotificationChannel, result: Result, now: datetime)
 
 
 def _notify_owner_once(channel: NotificationChannel, delivery: Delivery, reason: str, now: datetime) -> None:
-    """Send one mail per outage, however many deliveries fail in it."""
+    """Send one mail per outage, however many deliveries fail in it, and one when the first of them is given up."""
     if channel.account_slot is not None:
         return  # this is the channel that would carry the mail
-    if not NotificationChannel.objects.filter(pk=channel.pk, owner_notified_at=None).update(owner_notified_at=now):
+    is_first = NotificationChannel.objects.filter(pk=channel.pk, owner_notified_at=None).update(owner_notified_at=now)
+    if not is_first and (reason or delivery.state != State.FAILED):
         return
     with translation.override(channel.user.language or settings.LANGUAGE_CODE):
         notify_owner(channel.user, _worded(channel, delivery, reason, now))
+
+
+def _notify_owner_recovered(channel: NotificationChannel, now: datetime) -> None:
+    """Send one mail when a channel whose failures were announced works again."""
+    with translation.override(channel.user.language or settings.LANGUAGE_CODE):
+        name = {"name": channel.name}
+        notification = Notification(
+            event_id=f"channel-recovered:{channel.pk}:{now:%Y-%m-%dT%H:%M:%S.%fZ}",
+            source="notify",
+            kind="channel_recovered",
+            subject=_("Deliveries working again: %(name)s") % name,
+            lines=[
+                _("Channel: %(name)s") % name,
+                _("The last delivery was accepted. Pending notifications are being sent."),
+            ],
+            payload={"channel_id": str(channel.pk)},
+            link=reverse("channel", args=[channel.pk]),
+            thread=f"channel:{channel.pk}",
+            urgent=True,
+        )
+        notify_owner(channel.user, notification)
 
 
 def _worded(channel: NotificationChannel, delivery: Delivery, reason: str, now: datetime) -> Notification:
@@ -252,10 +276,12 @@ def _worded(channel: NotificationChannel, delivery: Delivery, reason: str, now: 
         _("Notification: %(subject)s") % {"subject": delivery.subject},
         _("Last response: %(error)s") % {"error": delivery.last_error or "–"},
         meaning,
-        _("You get one e-mail until the channel works again."),
+        _("You get one e-mail now and one when the channel works again."),
     ]
+    # The same event is sent once.
+    word, since = ("gave-up", channel.failing_since or now) if delivery.state == State.FAILED else ("failing", now)
     return Notification(
-        event_id=f"channel-failing:{channel.pk}:{now:%Y-%m-%dT%H:%M:%S.%fZ}",
+        event_id=f"channel-{word}:{channel.pk}:{since:%Y-%m-%dT%H:%M:%S.%fZ}",
         source="notify",
         kind="channel_failing",
         subject=subject,

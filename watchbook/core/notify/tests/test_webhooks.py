@@ -65,7 +65,9 @@ def test_text_with_odd_characters_is_sent_byte_by_byte_as_signed(webhook, hooks,
     assert came.json()["data"] == {"名": "值\u2029"}
 
 
-def test_failed_attempts_back_off_then_the_owner_gets_one_mail(webhook, hooks, mails, notification, noon):
+def test_failed_attempts_back_off_and_the_owner_is_notified_of_the_outage_and_the_end(
+    webhook, hooks, mails, notification, noon
+):
     hooks.plan("/hook", "500")
     outbox.notify([webhook], notification())
     moments = []
@@ -89,17 +91,19 @@ def test_failed_attempts_back_off_then_the_owner_gets_one_mail(webhook, hooks, m
     assert len({came.headers.get("webhook-timestamp") for came in hooks.deliveries()}) == len(moments)
 
     outbox.deliver_due(now + timedelta(minutes=1))
-    (mail,) = mails.messages(to="alice@example.com")
-    assert "not delivered" in mail.subject
-    assert SECRET not in mail.text
+    failing, given_up = mails.messages(to="alice@example.com")
+    assert "failing" in failing.subject
+    assert "not delivered" in given_up.subject
+    assert SECRET not in failing.text + given_up.text
 
     hooks.faults.clear()
     with clock.set_to(now + timedelta(hours=1)):
         actions.replay(row())
         outbox.deliver_due(clock.now())
+        outbox.deliver_due(clock.now())
     assert row().state == "sent"
     assert len(hooks.ids()) == 1
-    assert len(mails.messages()) == 1
+    assert [mail.subject for mail in mails.messages()[2:]] == ["Deliveries working again: hook"]
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("30", 30), ("0", 1), ("999999", 86400), ("-5", 1)])
@@ -281,11 +285,11 @@ def test_a_channel_that_keeps_failing_is_paused_and_recovers(webhook, hooks, mai
     for n in range(30):
         outbox.notify([webhook], notification(f"change:{n}"))
     outbox.deliver_due(noon)
-    assert len(hooks.deliveries()) == result.BREAK_AFTER
+    assert len(hooks.deliveries()) == 3
     webhook.refresh_from_db()
     assert webhook.blocked_until > noon
     outbox.deliver_due(webhook.blocked_until)
-    assert len(hooks.deliveries()) == result.BREAK_AFTER + 1, "one probe, then it is left alone again"
+    assert len(hooks.deliveries()) == 4, "one probe, then it is left alone again"
 
     hooks.faults.clear()
     webhook.refresh_from_db()
@@ -294,7 +298,21 @@ def test_a_channel_that_keeps_failing_is_paused_and_recovers(webhook, hooks, mai
     assert set(Delivery.objects.filter(channel=webhook).values_list("state", flat=True)) == {"sent"}
     webhook.refresh_from_db()
     assert (webhook.failure_count, webhook.blocked_until) == (0, None)
-    assert len(mails.messages()) == 1
+    outbox.deliver_due(later)
+    failing, recovered = [message.subject for message in mails.messages()]
+    assert (failing, recovered) == ("Deliveries failing: hook", "Deliveries working again: hook")
+    outbox.notify([webhook], notification("change:later"))
+    outbox.deliver_due(later)
+    assert len(mails.messages()) == 2, "the next success is no news"
+
+
+def test_one_failed_delivery_that_is_retried_sends_no_mail(webhook, hooks, mails, notification, noon):
+    hooks.plan("/hook", "500", "ok")
+    outbox.notify([webhook], notification())
+    for minutes in (0, 10):
+        outbox.deliver_due(noon + timedelta(minutes=minutes))
+    assert row().state == "sent"
+    assert not mails.messages()
 
 
 def test_a_channel_that_fails_for_days_is_disabled(webhook, hooks, mails, notification, noon):

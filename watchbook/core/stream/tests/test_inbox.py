@@ -141,6 +141,44 @@ def test_dates_are_chosen_by_period_or_range(alice):
     assert "on the day" not in page(alice, period="today")
 
 
+def test_words_are_found_in_title_and_summary_of_unread_and_all(alice):
+    record([entry(1, "Paper Lantern"), entry(2, "Other", summary="a lantern of PAPER"), entry(3, "Paper alone")])
+    for asked in ({}, {"show": "unread"}):
+        shown = page(alice, q="paper lantern", **asked)
+        assert shown.count('<li class="mail ') == 2, asked
+        assert "Paper alone" not in shown
+    assert "No matches for these filters" in page(alice, q="dromedary")
+
+
+def test_search_looks_at_the_newest_entries_and_says_so(alice, monkeypatch):
+    monkeypatch.setattr(inbox, "SEARCHED", 2)
+    record([entry(number, f"lantern {number}") for number in range(4)])
+    shown = page(alice, q="lantern")
+    assert shown.count('<li class="mail ') == 2
+    assert "The newest 2 entries were searched." in shown
+    assert "entries were searched" not in page(alice)
+
+
+def test_matches_alone_are_marked_as_read(alice):
+    record([entry(1, "lantern"), entry(2, "other")])
+    assert "Mark all matches read" in page(alice, q="lantern")
+    client_of(alice).post("/stream/read-all/", {"q": "lantern"})
+    assert ">other<" in page(alice, show="unread")
+    assert ">lantern<" not in page(alice, show="unread")
+
+
+def test_form_keeps_the_period_that_a_link_has_set(alice):
+    assert '<input type="hidden" name="period" value="7">' in page(alice, period="7")
+
+
+def test_earlier_changes_of_today_show_their_time(alice):
+    for number in range(3):
+        record([entry("shop", "Shop", event_key=str(number), hours=number)])
+    earlier = page(alice, f"/stream/{ids()[-1]}/").partition("Earlier changes")[2]
+    assert "12:00" in earlier
+    assert "13:00" in earlier
+
+
 @pytest.mark.parametrize("query", ["", "?show=unread"])
 def test_a_list_costs_the_same_for_3_and_90_entries(alice, query):
     client, costs = client_of(alice), []

@@ -24,6 +24,7 @@ from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.formatting import number_text
 from watchbook.kit.lists import Shown
+from watchbook.kit.lists.shown import ExportLink
 from watchbook.kit.paging import InvalidCursor, Page, keyset, with_values
 from watchbook.systems.nga import filters, options
 from watchbook.systems.nga.export.files import FORMS
@@ -225,19 +226,11 @@ def titles() -> dict[str, str]:
     return {"html": _("HTML file"), "markdown": _("Markdown with pictures"), "epub": "EPUB", "jsonl": "JSON Lines"}
 
 
-@dataclass(frozen=True)
-class ZipLink:
-    title: str
-    icon: str
-    query: str
-    note: str
-
-
-def zip_links(listing: Shown[Any]) -> list[ZipLink]:
+def zip_links(listing: Shown[Any]) -> list[ExportLink]:
     """For the export menu of a list: the topics themselves, one file each."""
     most = options.EXPORT_TOPICS.value
     note = ngettext("zip, up to %(n)s topic", "zip, up to %(n)s topics", most) % {"n": number_text(most)}
-    return [ZipLink(title, ICONS[form], listing.query(zip=form), note) for form, title in titles().items()]
+    return [ExportLink(title, ICONS[form], listing.query(zip=form), note) for form, title in titles().items()]
 
 
 @require_GET

@@ -226,6 +226,7 @@ class _Session:
         if self.lease.outage.failure(name, clock.now()):
             for one in self.unanswered:
                 one.outage = True
+            self.use.is_outage = True
             self.stopped = error
             self._open_breaker(OUTAGE)
 

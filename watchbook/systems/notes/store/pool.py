@@ -4,7 +4,8 @@
     active  --10 errors in all, or a dead login-->  invalid
     cooling --an error that began while cooling-->  banned
 
-An error of a lease that began before cooling changes nothing. Invalid wins over cooling.
+An error of a lease that began before cooling changes nothing. Invalid wins over cooling. Refusals that every cookie got
+are an outage of the platform and count against none.
 
 A lease is taken by one conditional UPDATE, so that no daily limit is exceeded. It ends once, so that a batch counts at
 most one error against its cookie. All state is in rows and survives a restart.
@@ -13,6 +14,7 @@ most one error against its cookie. All state is in rows and survives a restart.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -27,9 +29,11 @@ from watchbook.base.crypto import DecryptionError
 from watchbook.base.logs import request_id
 from watchbook.systems.notes import encryption, options
 from watchbook.systems.notes.models import Breaker, Cookie, CookieLease, CookieStatus, under_limit
+from watchbook.systems.notes.parse.documents import BLOCKED
 from watchbook.systems.notes.rules import (
     COOL,
     COOLING_DURATION_MINUTES,
+    COUNTED,
     DEAD,
     DEFAULT_PLATFORM,
     HEAVY,
@@ -171,6 +175,9 @@ class Lease:
     user_agent: str = ""
     secret_version: int = 1
     outage: Outage = field(default_factory=lambda: Outage())
+    # The last response before this lease, and whether the platform was unavailable then.
+    responded_at: datetime | None = None
+    is_after_outage: bool = False
 
 
 @dataclass
@@ -186,6 +193,8 @@ class Use:
     # The last error of any kind.
     code: str = ""
     reason: str = ""
+    # The platform failed for several requests in a row.
+    is_outage: bool = False
 
 
 def today(now: datetime) -> date:
@@ -203,7 +212,12 @@ def lease(platform: str, wanted: int, now: datetime) -> Lease:
     unreadable: set[int] = set()
     for _ in range(ROUNDS):
         in_turn = Cookie.objects.usable(now).filter(under_limit(), platform=platform).exclude(pk__in=unreadable)
-        rows = list(in_turn.in_turn()[:WINDOW])
+        # After an outage the cookie that waited longest is tried: it shows whether the others were at fault.
+        rows = list(
+            (in_turn.order_by(F("last_used_at").asc(nulls_first=True), "pk") if outage.is_probe else in_turn.in_turn())[
+                :WINDOW
+            ]
+        )
         if not rows:
             raise _exhausted(platform)
         for row in rows:
@@ -254,9 +268,37 @@ def end(held: Lease, use: Use, now: datetime) -> None:
         log.warning(
             "cookie %s: %s -> %s (%s)", held.cookie_name, columns["status"], after["status"], use.cookie_error_reason
         )
+    if use.is_outage or (use.succeeded and held.is_after_outage):
+        _return_counts(held, is_over=use.succeeded > 0)
     if use.succeeded and not use.failed:
         held.outage.response(now)
     store_outage(held.platform, held.outage)
+
+
+@transaction.atomic
+def _return_counts(held: Lease, *, is_over: bool) -> None:
+    """A refusal that every cookie gets is the platform's: what it counted since the last response is returned.
+
+    While another usable cookie was not refused, the refusal may concern the cookie, and the count stays, until the same
+    cookie has a response again.
+    """
+    counted = CookieLease.objects.filter(cookie__platform=held.platform, charge=COUNTED)
+    if held.responded_at is not None:
+        counted = counted.filter(ended_at__gt=held.responded_at)
+    if is_over:
+        counted = counted.filter(cookie=held.cookie_id)
+    errors = Counter(counted.values_list("cookie_id", flat=True))
+    usable = Cookie.objects.enabled().filter(platform=held.platform, status=CookieStatus.ACTIVE)
+    if not is_over and usable.exclude(pk__in=errors).exists():
+        return
+    for row in Cookie.objects.select_for_update().filter(pk__in=errors):
+        row.total_errors = max(row.total_errors - errors[row.pk], 0)
+        row.consecutive_errors = max(row.consecutive_errors - errors[row.pk], 0)
+        is_by_count = row.status == CookieStatus.INVALID and row.last_error_reason == BLOCKED
+        if is_by_count and row.total_errors < MAX_TOTAL_ERRORS:
+            row.status = CookieStatus.ACTIVE
+        row.save(update_fields=["total_errors", "consecutive_errors", "status"])
+    counted.update(charge="")
 
 
 def wake(now: datetime, platform: str = "") -> int:
@@ -309,6 +351,8 @@ def _lease(row: Cookie, plain: str, count: int, now: datetime, *, is_probe: bool
         user_agent=row.user_agent,
         secret_version=row.secret_version,
         outage=outage,
+        responded_at=outage.responded_at,
+        is_after_outage=outage.is_probe,
     )
 
 

@@ -13,7 +13,7 @@ from watchbook.core.jobs.runner import run_now
 from watchbook.systems.notes import actions
 from watchbook.systems.notes.health import health
 from watchbook.systems.notes.jobs.collect import collect, has_pending
-from watchbook.systems.notes.models import Breaker, Candidate, CookieLease, Execution, Keyword
+from watchbook.systems.notes.models import Breaker, Candidate, Cookie, CookieLease, Execution, Keyword
 from watchbook.systems.notes.tests.data import START, add_candidates, held, holder, offer
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,42 @@ def test_ten_minutes_of_outage_cost_no_candidate_an_attempt(platform, pool, stat
     assert attempts() == {("collected", 0)}
     assert Alert.objects.filter(key="notes:platform_unavailable").count() == 1
     assert not Alert.objects.open().filter(key="notes:platform_unavailable").exists()
+
+
+def cookies():
+    return set(Cookie.objects.values_list("status", "total_errors", "consecutive_errors"))
+
+
+@pytest.mark.parametrize("names", [["one"], ["one", "two"]])
+def test_twelve_outages_that_refuse_every_cookie_count_against_none(platform, pool, names):
+    """Ten errors in all make a cookie invalid; a platform that refuses all of them says nothing about one."""
+    for name in names:
+        pool(name)
+    for day in range(12):
+        offer(*platform.add_many(4))
+        refusal = platform.faults.on("*").forbid()
+        for minute in (0, 10, 30, 60):
+            with at(day * 1440 + minute):
+                collect()
+        refusal.lift()
+        for minute in (200, 300):
+            with at(day * 1440 + minute):
+                collect()
+        assert attempts() == {("collected", 0)}
+    assert cookies() == {("active", 0, 0)}
+
+
+def test_cookie_that_alone_is_refused_keeps_its_errors(platform, pool):
+    refused = Cookie.objects.get(cookie_name=pool("one"))
+    pool("two")
+    platform.account_mood("made-up-session-of-one-7731", "blocked")
+    for minute in range(0, 600, 20):
+        with at(minute):
+            offer(*platform.add_many(4))
+            collect()
+    refused.refresh_from_db()
+    assert refused.total_errors > 0
+    assert Cookie.objects.exclude(pk=refused.pk).get().total_errors == 0
 
 
 def test_outage_in_the_middle_of_a_batch_stops_the_run(platform, pool):

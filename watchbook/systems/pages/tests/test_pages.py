@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -44,6 +45,40 @@ def test_page_shows_words_and_fields_that_changed(changed: Page, alice: User, vi
     assert "<del>3.90</del>" in html
     assert "<ins>4.20</ins>" in html
     assert "Page called" not in html.split('id="noise"')[0]
+
+
+def test_text_without_a_difference_has_no_count_of_words_and_the_theme_switch_no_words(desk: Desk, alice: User) -> None:
+    page = desk.watch("/fares", title="Fares", paragraphs=["Day tickets."], price="3.90")
+    desk.read()
+    desk.site.write("/fares", title="Fares", paragraphs=["Day tickets."], price="4.20")
+    desk.read()
+    html = client_of(alice).get(f"/pages/{page.pk}/").text
+    assert "No difference in the text." in html
+    assert "+0 words" not in html
+    assert html.count("Dark theme") == 3  # the label of the icon, and label and words in the menu of a phone
+
+
+def test_website_shows_minutes_on_its_first_day_and_days_after_it(changed: Page, alice: User) -> None:
+    site, address = changed.site, f"/pages/sites/{changed.site_id}/"
+    Site.objects.filter(pk=site.pk).update(created_at=changed.changed_at)
+    with clock.set_to(changed.changed_at + timedelta(minutes=5)):
+        html = client_of(alice).get(address).text
+        assert "Pages on the first day" in html
+        assert "changed 1" in html
+        assert "Pages per day" not in html
+        Site.objects.filter(pk=site.pk).update(created_at=changed.changed_at - timedelta(days=2))
+        html = client_of(alice).get(address).text
+        assert "Pages per day" in html
+        assert "Pages on the first day" not in html
+
+
+def test_pages_are_exported_by_one_menu_that_says_how_many_rows(changed: Page, alice: User) -> None:
+    html = client_of(alice).get(f"/pages/sites/{changed.site_id}/?q=fares").text
+    menu = html.partition('class="drop-panel"')[2].partition("</details>")[0]
+    assert menu.count("1 row<") == 3
+    assert menu.count("q=fares") == 3
+    for path in (f"/pages/{changed.pk}/timeline/", "/pages/compare/"):
+        assert client_of(alice).get(path).text.count('<details class="drop') == 1, path
 
 
 def test_page_shows_an_earlier_text_and_the_noise_when_asked(changed: Page, alice: User) -> None:

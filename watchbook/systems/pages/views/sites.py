@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
@@ -23,14 +24,14 @@ from watchbook.core.accounts.audit import export_table
 from watchbook.core.health import Health
 from watchbook.kit import formatting
 from watchbook.kit.badges import Badge
-from watchbook.kit.charts import Chart, bars
+from watchbook.kit.charts import Chart, bars, checks
 from watchbook.kit.charts.svg import Series
 from watchbook.kit.lists.exports import FORMATS, Column, Table
-from watchbook.kit.lists.shown import Total
+from watchbook.kit.lists.shown import FORMAT_ICONS, FORMAT_TITLES, Total
 from watchbook.kit.paging import keyset
 from watchbook.systems.pages.filters import PAGE_COLUMNS, Filters, completeness, export_pages, find, sections
 from watchbook.systems.pages.health import site_health
-from watchbook.systems.pages.models import Page, Site, SiteDay, url_digest
+from watchbook.systems.pages.models import Fate, Page, PageEvent, Site, SiteDay, url_digest
 from watchbook.systems.pages.parse.noise import Mask
 from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.views import field_names, header_context, own_site, page_badge
@@ -38,6 +39,10 @@ from watchbook.systems.pages.views import field_names, header_context, own_site,
 PER_PAGE = 50
 DAYS = 30
 MASKS_SHOWN = 50
+# The chart of the first day: newest events that are counted, and where each is drawn.
+MOST_EVENTS = 500
+DRAWN: dict[str, int] = {PageEvent.CHANGED: 1, Fate.MOVED: 2, Fate.GONE: 2, Fate.DELISTED: 2}
+COLOURS = ("c-add", "sys-pages", "c-del")
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ def site(request: HttpRequest, site_id: int) -> HttpResponse:
         "sums": _sums(found),
         "robots_page": Page.objects.filter(site=found, url_digest=robots).first(),
         "chart": _chart(found),
+        "is_first_day": _is_first_day(found),
+        "formats": [(form, FORMAT_TITLES[form], FORMAT_ICONS[form]) for form in FORMATS],
         "states": _states(counted),
         "periods": [("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")), ("", _("Any time"))],
         "query": {name: value for name, value in asdict(filters).items() if value},
@@ -135,6 +142,8 @@ def _chart(found: Site) -> Chart | None:
     if not rows:
         return None
     taken = [day for day in days if day >= min(rows)]
+    if _is_first_day(found):
+        return _first_day(found, clock.now())
     series = [
         Series(pgettext("chart", "new"), [rows[day].new if day in rows else None for day in taken], "c-add"),
         Series(
@@ -147,6 +156,26 @@ def _chart(found: Site) -> Chart | None:
         ),
     ]
     return bars(taken, series, label=_("New, changed and removed pages per day"))
+
+
+def _is_first_day(found: Site) -> bool:
+    return formatting.local(found.created_at).date() == formatting.today()
+
+
+def _first_day(found: Site, now: datetime) -> Chart:
+    """New, changed and removed pages of each minute: one bar per day says nothing on the first day."""
+    listed = Page.objects.filter(site=found).order_by("first_seen_at").values_list("first_seen_at", flat=True)
+    start = (listed.first() or found.created_at).replace(second=0, microsecond=0)
+    new = listed.filter(first_seen_at__gt=start, is_baseline=False).reverse()[:MOST_EVENTS]
+    events = PageEvent.objects.filter(site=found).order_by("-at").values_list("at", "kind")[:MOST_EVENTS]
+    minutes: defaultdict[datetime, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for at, place in [*((at, 0) for at in new), *((at, DRAWN[kind]) for at, kind in events if kind in DRAWN)]:
+        minutes[at.replace(second=0, microsecond=0)][place] += 1
+    moments = sorted({start, *minutes})
+    titles = (pgettext("chart", "new"), pgettext("chart", "changed"), pgettext("chart", "removed"))
+    series = [Series(title, [minutes[at][n] for at in moments], COLOURS[n]) for n, title in enumerate(titles)]
+    label = _("New, changed and removed pages on the first day")
+    return checks(moments, series, now=now, first=_("first check"), label=label, below=titles[2:])
 
 
 @require_GET

@@ -122,10 +122,33 @@ class TestList:
 class TestMonitor:
     def test_head_figures_log_and_newest_change(self, desk, alice):
         page = get(browser(alice), "monitor", desk[0].pk).text
-        for text in ("Example Shop", "Check now", "Changes, 7 days", "URLs in the sitemap", "Failed check"):
+        for text in ("Example Shop", "Check now", "Changes, 7 days", "URLs per check", "Failed check"):
             assert text in page
         assert "lantern" in page
         assert 'aria-current="true"' in page
+
+    def test_first_day_shows_one_mark_per_check_and_the_second_shows_days(self, alice):
+        monitor = make_monitor(alice, last_check_at=START)
+        make_snapshot(monitor, START, urls=[f"https://www.example.com/{n}" for n in range(3)])
+        check(monitor, START, url_count=3)
+        make_change(monitor, START + timedelta(minutes=20), added=["https://www.example.com/n"])
+        check(monitor, START + timedelta(minutes=40), outcome=Health.FAILING)
+        with clock.set_to(START + timedelta(hours=1)):
+            page = get(browser(alice), "monitor", monitor.pk).text
+        assert "URLs per check" in page
+        assert "first check, 3 URLs" in page
+        assert "the 3 URLs of the first check do not count as new" in page
+        assert page.count("new 1\nchanged 0\nremoved 0") == 4  # in each of the four sizes
+        assert page.count(": failed</title>") == 4
+        check(monitor, START + timedelta(days=1), url_count=4)
+        with clock.set_to(START + timedelta(days=1, hours=1)):
+            page = get(browser(alice), "monitor", monitor.pk).text
+        assert "URLs in the sitemap" in page
+        assert "first check" not in page
+
+    def test_export_menu_of_the_list_has_opml(self, desk, alice):
+        menu = get(browser(alice), "monitors").text.partition('class="drop-panel"')[2].partition("</details>")[0]
+        assert [name in menu for name in ("CSV", "JSON Lines", "Excel", reverse("sitemaps:opml"))] == [True] * 4
 
     def test_queries_are_bounded_with_five_hundred_checks(self, desk, alice):
         monitor, _ = desk

@@ -11,11 +11,11 @@ from django.db.models import Case, Count, IntegerField, Max, Q, Sum, When
 from django.db.models import Value as Constant
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from watchbook.kit import formatting
-from watchbook.kit.charts import Chart, Note, steps
-from watchbook.kit.charts.svg import Value, runs, shown
+from watchbook.kit.charts import Chart, Note, checks, steps
+from watchbook.kit.charts.svg import Series, Value, runs, shown
 from watchbook.systems.sitemaps.compare.reliability import LEAST_REMOVED
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapCheck
@@ -66,6 +66,7 @@ def end_of(day: date) -> datetime:
 
 DAYS, WEEK = 60, 7
 NOTED = 2
+MOST_CHECKS = 200  # marks of the first day; the newest
 READ = (Health.OK, Health.DEGRADED)
 
 
@@ -113,6 +114,9 @@ class History:
     # What the chart covers, and what a phone shows of it.
     period: str = ""
     short_period: str = ""
+    # On the first day one mark per check is shown instead of days; so many URLs are the baseline.
+    is_first_day: bool = False
+    baseline: int = 0
 
 
 def history(monitor: MonitorTask, now: datetime) -> History:
@@ -125,6 +129,8 @@ def history(monitor: MonitorTask, now: datetime) -> History:
     # A new monitor shows only its own days. Today is shown after its first check.
     end = len(days) if days[-1].checks else len(days) - 1
     kept, places = days[first:end], axis.days[first:end]
+    if len(kept) == 1:
+        return _first_day(monitor, starts_of(places)[0], week, now)
     without_data = runs([day.close is None for day in kept])
     return History(
         _chart(places, kept, _notes(monitor, axis, first)),
@@ -134,6 +140,40 @@ def history(monitor: MonitorTask, now: datetime) -> History:
         _period(len(kept)),
         _period(shown("s", len(kept))),
     )
+
+
+def _first_day(monitor: MonitorTask, start: datetime, week: Week, now: datetime) -> History:
+    """Show every check of the day: one bar per day says nothing yet."""
+    rows = SitemapCheck.objects.filter(monitor_task=monitor, created_at__gte=start).order_by("-created_at", "-pk")
+    record = "change_record__"
+    names = ("created_at", "outcome", "url_count", *(f"{record}{kind}_count" for kind in ("added", "removed")))
+    found = list(rows.values(*names, f"{record}modified_count", f"{record}noisy_count")[:MOST_CHECKS])[::-1]
+    first = next(place for place, row in enumerate(found) if row["outcome"] in READ)
+    baseline = found[first]["url_count"] or 0
+    figures = [_figures(row, place == first) for place, row in enumerate(found)]
+    titles = (pgettext("chart", "new"), pgettext("chart", "changed"), pgettext("chart", "removed"))
+    css = ("c-add", "sys-sitemaps", "c-del")
+    series = [Series(title, [row[n] for row in figures], css[n]) for n, title in enumerate(titles)]
+    text = ngettext("first check, %(n)s URL", "first check, %(n)s URLs", baseline) % {
+        "n": formatting.number_text(baseline)
+    }
+    label = ngettext("%(n)s check on the first day.", "%(n)s checks on the first day.", len(found)) % {"n": len(found)}
+    moments = [row["created_at"] for row in found]
+    chart = checks(moments, series, now=now, first=text, label=label, below=titles[2:])
+    period = _("first day, %(day)s") % {"day": formatting.heading_text(formatting.local(now).date())}
+    return History(chart, week, period=period, is_first_day=True, baseline=baseline)
+
+
+def _figures(row: dict[str, Any], is_baseline: bool) -> tuple[Value, Value, Value]:
+    """New, changed and removed URLs of a check; None for a check that failed."""
+    if row["outcome"] in FAILED:
+        return None, None, None
+    if is_baseline:
+        return 0, 0, 0
+    added, removed, modified, noisy = (
+        row[f"change_record__{kind}_count"] or 0 for kind in ("added", "removed", "modified", "noisy")
+    )
+    return added, modified - noisy, removed
 
 
 def _period(count: int) -> str:

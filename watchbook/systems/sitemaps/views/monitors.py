@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
@@ -19,6 +20,7 @@ from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health as SourceHealth
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts.svg import Value
+from watchbook.kit.lists.shown import ExportLink
 from watchbook.systems.sitemaps.filters import monitors_of, sample
 from watchbook.systems.sitemaps.forms import BulkForm
 from watchbook.systems.sitemaps.health import monitor_health
@@ -73,6 +75,7 @@ def monitors(request: HttpRequest) -> HttpResponseBase:
         "counts": _counts(request),
         "listing": listing,
         "rows": rows_of(listing.page.items, now),
+        "more_exports": [ExportLink("OPML", "feed", reverse("sitemaps:opml"), _("all monitors"))],
         "page": listing.page,
         "now": now,
         "deleted": _deleted(request),
