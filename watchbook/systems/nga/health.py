@@ -1,7 +1,7 @@
 """Health of the forum, from the results of its runs: card, pages, run page, API, alerts and probes all ask here.
 
-A board is healthy while its topic list was read to the end within the last two scheduled runs. One failed run makes it
-`failing`, three in a row `error`; a site that refuses is `blocked`.
+A board is healthy while its topic list was read to the end within the last two scheduled runs and nothing stopped the
+last one. One failed run makes it `failing`, three in a row `error`; a site that refuses is `blocked`.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ UNREACHABLE = {
 
 @dataclass(frozen=True)
 class BoardHealth:
-    """Last success and failures of one board."""
+    """The last whole reading of the list, and the failures of one board."""
 
     last_success_at: datetime | None = None
     failures: Sequence[CrawlRunResult] = ()
-    """Failed results since the last success, newest first."""
+    """Failed results since the last good run, newest first."""
     last_failure: CrawlRunResult | None = None
-    """The newest failed result of the recent ones, also before the last success."""
+    """The newest failed result of the recent ones, also before the last good run."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,18 @@ def _results(forums: Sequence[Forum]) -> list[tuple[Forum, BoardHealth]]:
     found = []
     for forum in forums:
         own = [row for row in recent if row.crawl_run.forum_id == forum.pk]
-        failures = list(takewhile(lambda row: not row.is_list_complete, own))
-        success = own[len(failures)] if len(failures) < len(own) else None
+        # A whole list proves that the list was read. A run that stopped at the topics failed all the same.
+        failures = list(takewhile(_is_failed, own))
+        success = next((row for row in own if row.is_list_complete), None)
         if success is None and len(recent) == RECENT:
             success = rows.filter(crawl_run__forum=forum, is_list_complete=True).first()
-        failed = next((row for row in own if not row.is_list_complete), None)
+        failed = next((row for row in own if _is_failed(row)), None)
         found.append((forum, BoardHealth(success.finished_at if success else None, failures, failed)))
     return found
+
+
+def _is_failed(row: CrawlRunResult) -> bool:
+    return bool(row.error_code) or not row.is_list_complete
 
 
 def _judge(forum: Forum, found: BoardHealth, next_at: datetime | None, now: datetime) -> Health:

@@ -27,21 +27,20 @@ URL, COOKIES_URL, SOURCE = "/notes/", "/notes/cookies/", "notes"
 
 def card(request: HttpRequest) -> Card:
     title = _("Notes")
-    state = _state()
-    if not state["notes"] and not state["candidates"]:
+    state, found = _state(), health()
+    if not state["notes"] and not state["candidates"] and not found.needs_attention:
         return Card(
             title=title,
             url=URL,
             hint=_("No notes yet. Add a cookie and a keyword, then choose an adapter under Settings."),
             **_first_step(request),
         )
-    days, found = _days(), health()
     return Card(
         title=title,
         url=URL,
         number=state["late"],
         unit=ngettext("note since yesterday", "notes since yesterday", state["late"]),
-        trend=days,
+        trend=_days(),
         health=found,
         badge=found.badge(),
         facts=[

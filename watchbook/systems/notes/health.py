@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Max, Min
+from django.db.models import F, Max, Min, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -48,8 +49,31 @@ SET_OPTION = gettext_noop("Change the setting, then restart Watchbook.")
 
 
 def health(user: User | None = None, *, now: datetime | None = None) -> Health:
-    """Return the health of the source; notes are the same for all users."""
-    now = now or clock.now()
+    """Return the health of the source; notes are the same for all users.
+
+    While the platform is well, the source is as healthy as its worst keyword and creator.
+    """
+    platform = _platform_health(now or clock.now())
+    if platform.state not in (core.HEALTHY, core.NEVER):
+        return platform
+    return core.worst([platform, *_named_problems(platform)])
+
+
+def _named_problems(platform: Health) -> Iterator[Health]:
+    """Yield the health of the keyword and of the creator that failed last, with their names."""
+    for keyword in Keyword.objects.filter(is_active=True).exclude(last_error="").order_by("-last_search_at")[:1]:
+        yield _named(keyword.keyword, _keyword_health(keyword, platform))
+    failing = Creator.objects.filter(is_active=True).filter(~Q(last_error="") | Q(possible_gap=True))
+    # An error is worse than a gap.
+    for creator in failing.order_by(F("last_error").desc(), "-last_check_at")[:1]:
+        yield _named(creator.title, _creator_health(creator, platform))
+
+
+def _named(name: str, found: Health) -> Health:
+    return replace(found, reason=f"{name}: {found.reason}")
+
+
+def _platform_health(now: datetime) -> Health:
     good = CookieLease.objects.filter(succeeded__gt=0).aggregate(at=Max("ended_at"))["at"]
     bad = CookieLease.objects.filter(failed__gt=0, ended_at__isnull=False).order_by("-ended_at").first()
     cause = _(reason_sentence(bad.error_reason) or FAILED) if bad else ""
@@ -69,7 +93,7 @@ def health(user: User | None = None, *, now: datetime | None = None) -> Health:
 def items(user: User | None = None) -> list[HealthItem]:
     """Return the platform, which all candidates need, and each keyword. A problem of the platform concerns both."""
     now = clock.now()
-    platform = health(user, now=now)
+    platform = _platform_health(now)
     keywords = Keyword.objects.order_by("folded", "pk")
     return [
         HealthItem(_("Note platform"), _("Adapter"), platform),

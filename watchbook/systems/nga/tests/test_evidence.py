@@ -175,6 +175,23 @@ class TestOutage:
         assert crawler.crawl(after=1)["new_post_count"] == 12
         assert differences(board) == {}
 
+    def test_outage_of_the_topics_is_alerted_although_the_list_is_read(self, board, crawler, reader, topics, rf):
+        crawler.crawl()
+        board.world.advance(hours=1)
+        for tid in topics:
+            board.world.reply(tid, "新")
+        with board.faults.on("/read.php").fail(503):
+            crawler.crawl(after=1)
+        found = health()
+        assert (found.state, found.last_success_at) == ("failing", board.world.moment)
+        assert "HTTP 503" in found.reason
+        assert str(card(rf.get("/")).badge.text) == str(found.badge().text)
+        assert found.reason.partition(": ")[2] in get(reader, "topics").content.decode()
+        assert Alert.objects.open().filter(source="nga").count() == 1
+        crawler.crawl(after=1)
+        assert state_now(board) == "healthy"
+        assert not Alert.objects.open().exists()
+
     def test_broken_topic_does_not_stop_the_others(self, board, crawler, topics):
         with board.busy(tid=topics[-1]):
             crawler.crawl()

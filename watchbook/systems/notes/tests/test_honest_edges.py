@@ -21,9 +21,10 @@ from watchbook.core.search.models import SearchDocument
 from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.notes import actions
 from watchbook.systems.notes.access import may_work
+from watchbook.systems.notes.card import card as card_of
 from watchbook.systems.notes.health import health
 from watchbook.systems.notes.jobs.collect import collect
-from watchbook.systems.notes.models import Candidate, Cookie, CookieLease, Execution, Note
+from watchbook.systems.notes.models import Candidate, Cookie, CookieLease, Creator, Execution, Keyword, Note
 from watchbook.systems.notes.tests.browser import chief, get, post, said
 from watchbook.systems.notes.tests.conftest import Program
 from watchbook.systems.notes.tests.data import add_candidates, command, held, holder, note_id, offer, result_of
@@ -205,6 +206,30 @@ class TestHealth:
             assert ("Healthy" in answer.content.decode()) is (state == "healthy" and answer is shown[-1])
         if state != "healthy":
             assert found.reason in shown[0].content.decode().replace("&#x27;", "'")
+
+    def test_keyword_or_creator_that_fails_alone_is_named_by_the_source(self, platform, pool, chief, rf):
+        pool()
+        offer(*platform.add_many(1))
+        collect()
+        actions.add_keyword("Lantern")
+        assert health().state == "healthy"
+        Keyword.objects.update(last_error="PLATFORM_ERROR: The platform returned a server error (5xx).")
+        assert (health().state, health().reason) == ("failing", "Lantern: The platform returned a server error (5xx).")
+        assert card_of(rf.get("/")).badge == health().badge()
+        Keyword.objects.update(last_error="")
+        Creator.objects.create(author_hash="a" * 64, platform_id="x", name="Olga", possible_gap=True)
+        assert (health().state, health().reason.partition(":")[0]) == ("incomplete", "Olga")
+        Creator.objects.update(is_active=False)
+        assert health().state == "healthy"
+
+    def test_first_search_that_fails_is_on_the_home_card(self, platform, pool, rf):
+        pool()
+        actions.add_keyword("Lantern")
+        platform.faults.on("*").fail(503)
+        run_now("notes.search")
+        found = card_of(rf.get("/"))
+        assert (found.badge, found.hint) == (health().badge(), "")
+        assert health().state == "failing"
 
     def test_home_card_shows_the_health(self, platform, pool, chief):
         pool()
