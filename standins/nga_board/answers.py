@@ -132,6 +132,23 @@ def topic_data(world: World, topic: Topic, page: int, dialect: Dialect) -> dict[
     }
 
 
+def found_post(topic: Topic, post: Post) -> dict[str, Any]:
+    """A reply inside of its topic's row, in a list of one author's replies."""
+    return {
+        "tid": topic.tid, "pid": post.pid, "authorid": post.uid, "type": post.type, "postdate": post.posted_at,
+        "subject": post.subject, "content": post.source,
+    }  # fmt: skip
+
+
+def post_data(world: World, topic: Topic, post: Post, dialect: Dialect) -> dict[str, Any]:
+    """The view of one post. Its floor number is true, the counts are those of the view."""
+    people = People(dialect)
+    rows = {"0": _post(topic, post, people, dialect)}
+    whole = topic_data(world, topic, 1, dialect)
+    users = {"__T": _topic(topic, people, dialect), "__U": people.data(topic.fid)}
+    return whole | users | {"__R": rows, "__R__ROWS": 1, "__ROWS": 1, "__PAGE": 1}
+
+
 class People:
     """The users of one answer. Every anonymous row gets a slot of its own, also when the person is the same."""
 

@@ -14,7 +14,7 @@ from standins.nga_board.layout import page_count, page_rows, row_of
 from standins.nga_board.ledger import Archive, expected_archive
 from standins.nga_board.life import Life
 from standins.nga_board.plan import Known, Plan, plan_run
-from standins.nga_board.records import TOPICS_PER_PAGE
+from standins.nga_board.records import TOPICS_PER_PAGE, Topic
 from standins.nga_board.served import Served, served_topic
 from standins.nga_board.world import GONE, World
 from standins.server import Answer, Exchange, Request, Site
@@ -23,6 +23,7 @@ BUSY = "服务器忙,请稍后重试"
 PAST_END = "没有更多页了 或 无此页"
 NO_RESULTS = "没有符合条件的结果"
 SCRIPT, PAGE, NAMELESS = "text/javascript; charset=GBK", "text/html; charset=GBK", "text/html"
+REPLIES_PER_PAGE = 20
 WORLD_ACTIONS = (
     "add_topic rename move refuse mark misplace fill mirror deny board_row collection reply note edit punish remove"
     " restore delete fold lock_post vote advance set_time"
@@ -136,7 +137,8 @@ class NgaBoard(Site):
 
     def _list(self, request: Request) -> Answer:
         if "authorid" in request.params:
-            return self._author_list(request, int(request.params["authorid"]))
+            uid = int(request.params["authorid"])
+            return self._replies(request, uid) if "searchpost" in request.params else self._author_list(request, uid)
         fid, page = int(request.params.get("fid", "0")), _page_number(request)
         order = request.params.get("order_by", "lastpostdesc")
         rows = page_rows(self.world, fid, page, order)
@@ -152,7 +154,8 @@ class NgaBoard(Site):
     def _author_list(self, request: Request, uid: int) -> Answer:
         """Topics of one author in all boards; such a list has no board of its own."""
         mine = [topic for topic in self.world.topics.values() if topic.is_listed and topic.opening.uid == uid]
-        rows = [row_of(topic) for topic in sorted(mine, key=lambda topic: -topic.posted_at)][:TOPICS_PER_PAGE]
+        first = (_page_number(request) - 1) * TOPICS_PER_PAGE
+        rows = [row_of(topic) for topic in sorted(mine, key=lambda topic: -topic.posted_at)][first:][:TOPICS_PER_PAGE]
         if not rows:
             return self._say(request, NO_RESULTS)
         form = form_of(request)
@@ -161,10 +164,30 @@ class NgaBoard(Site):
         data = answers.list_data(self.world, self.world.fid, rows, self.dialect) | {"__F": {}, "__ROWS": len(mine)}
         return self._json(data, form, content_type=NAMELESS if form == "8" else SCRIPT)
 
+    def _replies(self, request: Request, uid: int) -> Answer:
+        """Replies of one author in all boards, each as a row of its topic with the reply inside."""
+        found = [
+            (topic, post)
+            for topic in self.world.topics.values()
+            if topic.is_listed
+            for post in topic.posts.values()
+            if post.lou and post.uid == uid and not post.token and not post.is_absent
+        ]
+        newest = sorted(found, key=lambda each: (-each[1].posted_at, -each[1].pid))[:REPLIES_PER_PAGE]
+        if not newest:
+            return self._say(request, NO_RESULTS)
+        data = answers.list_data(self.world, self.world.fid, [row_of(topic) for topic, _post in newest], self.dialect)
+        for row, (topic, post) in zip(data["__T"].values(), newest, strict=True):
+            row["__P"] = answers.found_post(topic, post)
+        # Such a list does not count what it has.
+        return self._json(data | {"__F": {}, "__ROWS": ""}, form_of(request), content_type=SCRIPT)
+
     def _topic(self, request: Request) -> Answer:
         topic = self.world.topics.get(int(request.params.get("tid", "0")))
         if topic is None or topic.refusal:
             return self._say(request, topic.refusal if topic else GONE)
+        if "pid" in request.params:
+            return self._one_post(request, topic, int(request.params["pid"]))
         asked = request.params.get("page", "1")
         page = topic.pages if asked == "e" else _page_number(request)
         if page > topic.pages and self.past_end == "message":
@@ -174,6 +197,15 @@ class NgaBoard(Site):
         if form == "html":
             return Answer(200, pages.topic_page(self.world, topic, page, self.dialect), content_type=PAGE)
         return self._json(answers.topic_data(self.world, topic, page, self.dialect), form, content_type=SCRIPT)
+
+    def _one_post(self, request: Request, topic: Topic, pid: int) -> Answer:
+        """The view of a single post: it has its number, and the counts are those of the view."""
+        post = next((each for each in topic.posts.values() if each.pid == pid and not each.is_absent), None)
+        if post is None:
+            return self._say(request, GONE)
+        return self._json(
+            answers.post_data(self.world, topic, post, self.dialect), form_of(request), content_type=SCRIPT
+        )
 
     def _json(self, data: dict[str, Any], form: str, *, content_type: str) -> Answer:
         document = {"data": data, "encode": "gbk", "time": self.world.now}

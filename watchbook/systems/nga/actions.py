@@ -175,11 +175,18 @@ def author_number(text: str) -> int:
 
 
 @transaction.atomic
-def follow_author(text: str, name: str = "", *, request: HttpRequest | None = None) -> FollowedAuthor:
-    """Archive and follow the new topics of an author, in whichever board."""
+def follow_author(
+    text: str,
+    name: str = "",
+    *,
+    with_past: bool = False,
+    actor: User | None = None,
+    request: HttpRequest | None = None,
+) -> FollowedAuthor:
+    """Archive the new topics and replies of an author, in whichever board, and with `with_past` the older topics."""
     uid = author_number(text)
-    audit.record("nga.author_followed", subject=str(uid), request=request)
-    return following.follow_author(uid, clean_text(name), clock.now())
+    audit.record("nga.author_followed", actor=actor, subject=str(uid), request=request)
+    return following.follow_author(uid, clean_text(name), clock.now(), with_past=with_past)
 
 
 @transaction.atomic

@@ -99,6 +99,7 @@ class ThreadsQuery(DaysQuery):
     gaps: bool = False
     outdated: bool = Field(default=False, description="Only topics with a page that was not read for 7 days.")
     deleted: bool = False
+    followed: bool = False
     truncated: bool = False
     skipped: bool = False
     days: Literal["", "today", "7d", "last_week", "range"] = ""
@@ -128,6 +129,7 @@ class ForumSearchQuery(ListQuery):
     gaps: bool = False
     outdated: bool = False
     deleted: bool = False
+    followed: bool = False
     days: Literal["", "today", "7d", "last_week", "range"] = ""
     since: date | None = None
     until: date | None = None
@@ -257,6 +259,7 @@ def unfollow(request: HttpRequest, tid: int, fid: int | None = None) -> dict[str
 class AuthorIn(Schema):
     author: str = Field(max_length=500, description="Author number, or an address that contains uid= or authorid=.")
     author_name: str = Field(default="", max_length=80, description="Shown until the site names the author.")
+    with_past: bool = Field(default=False, description="Archive the older topics that the site lists, too.")
 
 
 @router.get("/authors", response=FollowedAuthorPage)
@@ -267,9 +270,10 @@ def authors(request: HttpRequest, page: Query[PageQuery]) -> dict[str, Any]:
 
 @router.post("/authors", auth=staff, response=FollowedAuthorOut)
 def follow_author(request: HttpRequest, body: AuthorIn) -> dict[str, Any]:
-    """Follow an author: new topics are archived, in whichever board, as far as the site lists them."""
+    """Follow an author: new topics and replies are archived, in whichever board, as far as the site lists them."""
     try:
-        return FollowedAuthorOut.of(actions.follow_author(body.author, body.author_name, request=request))
+        followed = actions.follow_author(body.author, body.author_name, with_past=body.with_past, request=request)
+        return FollowedAuthorOut.of(followed)
     except actions.InvalidAuthor as error:
         raise Invalid(error.message, code="author") from None
 

@@ -78,10 +78,11 @@ def thread(tid: str, pages: str | None, follow: bool, now: datetime | None, as_j
 
 @group.command()
 @click.argument("uid", metavar="UID")
+@click.option("--past", is_flag=True, help="Archive the older topics that the site lists, too.")
 @click.option("--end", is_flag=True, help="End following the author.")
 @with_json
-def author(uid: str, end: bool, as_json: bool) -> None:
-    """Follow an author: new topics are archived, in whichever board. UID is a number or an address."""
+def author(uid: str, past: bool, end: bool, as_json: bool) -> None:
+    """Follow an author: new topics and replies are archived, in whichever board. UID is a number or an address."""
     from watchbook.systems.nga import actions  # after Django is set up
 
     try:
@@ -92,7 +93,7 @@ def author(uid: str, end: bool, as_json: bool) -> None:
         if end and not actions.unfollow_author(number):
             raise Failure(f"Author {number} is not followed.", "not_found")
         if not end:
-            actions.follow_author(uid)
+            actions.follow_author(uid, with_past=past)
         answer(
             {"uid": number, "is_followed": not end}, [f"{number}: {'ended' if end else 'followed'}"], as_json=as_json
         )

@@ -134,6 +134,10 @@ def _deleted(_value: bool) -> Q:
     return is_deleted_topic()
 
 
+def _followed(_value: bool) -> Q:
+    return Q(following__isnull=False)
+
+
 def _read_by(rows: Any, order: Order) -> Iterator[list[Thread]]:
     """The whole list for an export. Topics without a known last reply come last, as on the page."""
     if order.name != LAST_REPLY:
@@ -188,6 +192,7 @@ TOPICS = List(
         Flag("gaps", _("Has gaps"), where=_gaps, counted=False),
         Flag("outdated", _("Edits not checked for 7 days"), where=_outdated, counted=False),
         Flag("deleted", _("Deleted on the site"), where=_deleted, counted=False),
+        Flag("followed", _("Followed"), where=_followed, counted=False),
         Flag("skipped", _("Over 1,000 pages"), "is_skipped_by_page_total_limit"),
         Days("days", _("Posted"), "thread_created_at", zone=lambda: SHANGHAI),
     ),

@@ -13,6 +13,7 @@ from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import User
 from watchbook.core.search.find import find
+from watchbook.core.search.models import SavedSearch
 from watchbook.core.search.recognise import from_today, watch_new
 from watchbook.core.sources.records import (
     NEW,
@@ -36,7 +37,9 @@ from watchbook.systems.nga.models import Forum, Post, Thread
 from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store.publish import path
 
-BOARD, TOPIC, FOLLOW, AUTHOR = "board", "topic", "follow", "author"
+BOARD, TOPIC, FOLLOW, AUTHOR, PAST = "board", "topic", "follow", "author", "past"
+# Each check of an author asks for the newest topics and the newest replies.
+AUTHOR_REQUESTS = 2
 # Newest rows among which the name of an author is looked for: no index has their numbers.
 AUTHOR_ROWS = 100_000
 # One site under many names; the m. and www. forms are below them.
@@ -89,31 +92,67 @@ def _topics_of(fid: int) -> str:
 
 
 def _author_offer(user: User, uid: int) -> Offer:
-    """Offer to be notified of what an author writes on the archived boards. The forum is not asked."""
-    title = _("NGA author %(uid)s") % {"uid": uid}
+    """Offer to archive what an author writes anywhere, and to be notified of it. Members are offered what is stored."""
     name = _author_name(uid)
-    if not name:
+    listed, problem = _listed_topics(uid) if user.is_staff else (ListPage(0, "", (), None, None), "")
+    own = (row.author_name for row in listed.topics if row.author_source_user_id == uid and '"' not in row.author_name)
+    name = name or next(own, "")
+    title = _("NGA author: %(name)s") % {"name": name} if name else _("NGA author %(uid)s") % {"uid": uid}
+    picks = _archive_picks(name, bool(listed.topics)) if user.is_staff else ()
+    if not (name or picks):
         words = _("No stored post is by this author. Add a board on which the author writes, then check again.")
         return Offer(title, why_not=words, code="author")
-    query = f'in:nga author:"{name}"'
-    page = find(query, scopes=viewer_scopes(user), limit=SHOWN)
+    stored = find(f'in:nga author:"{name}"', scopes=viewer_scopes(user), limit=SHOWN).items if name else ()
+    items = tuple(Item(hit.title, "", hit.url_path, hit.occurred_at) for hit in stored)
+    news = tuple(
+        Item(row.title, "", _url("read", "tid", row.tid), row.thread_created_at) for row in listed.topics[:SHOWN]
+    )
+    if name and not user.is_staff:
+        detail = _("On the boards that this server archives")
+        picks = (Pick(str(uid), _("New topics and posts"), detail, requests=0, data={"name": name}),)
+    minutes = options.FOLLOW_HOURS.value * 60
     return Offer(
-        _("NGA author: %(name)s") % {"name": name},
-        picks=(
-            Pick(
-                str(uid),
-                _("New topics and posts"),
-                _("On the boards that this server archives"),
-                requests=0,
-                data={"name": name},
-            ),
-        ),
-        items=tuple(Item(hit.title, "", hit.url_path, hit.occurred_at) for hit in page.items),
-        items_note=_("the newest stored items") if page.items else "",
-        notify=(NEW,),
-        cost_note=_("No further requests: the crawls of the boards find the author's posts."),
+        title,
+        picks=picks,
+        items=news or items,
+        items_note=_("the newest topics, read just now") if news else _("the newest stored items") if items else "",
+        problem=problem,
+        frequencies=(minutes,) if user.is_staff else (),
+        frequency=minutes if user.is_staff else 0,
+        notify=(NEW,) if name else (),
+        cost_note=_("Each new topic is read once and then followed. A new reply costs 2 or 3 requests.")
+        if user.is_staff
+        else _("No further requests: the crawls of the boards find the author's posts."),
+        limit_note=_("At most 1 request per second to the forum.") if user.is_staff else "",
         first_note=_("Stored items are not notified."),
     )
+
+
+def _archive_picks(name: str, has_topics: bool) -> tuple[Pick, ...]:
+    """What an operator can have archived of an author."""
+    new = Pick(
+        FOLLOW,
+        _("New topics and replies"),
+        _("On every board; of a topic of others, the pages with the author's replies"),
+        requests=AUTHOR_REQUESTS,
+        data={"name": name},
+    )
+    past = Pick(
+        PAST,
+        _("Older topics"),
+        _("All topics that the site lists, 35 per check"),
+        is_ticked=False,
+        data={"name": name},
+    )
+    return (new, past) if has_topics else (new,)
+
+
+def _listed_topics(uid: int) -> tuple[ListPage, str]:
+    """The newest topics of an author, and what went wrong."""
+    try:
+        return BoardReader().author_page(uid), ""
+    except NgaError as error:
+        return ListPage(0, "", (), None, None), _(error.message)
 
 
 def _author_name(uid: int) -> str:
@@ -220,7 +259,7 @@ def _topic_offer(user: User, tid: int) -> Offer:
 
 def add(user: User, found: Found, choice: Choice) -> list[Added]:
     if found.kind == AUTHOR:
-        return _add_author(user, choice)
+        return _add_author(user, found, choice)
     if not user.is_staff:
         raise AddError(_("Only an operator of this server can add a board."), "not_allowed")
     if found.kind == TOPIC:
@@ -229,12 +268,28 @@ def add(user: User, found: Found, choice: Choice) -> list[Added]:
     return _add_board(user, found, choice)
 
 
-def _add_author(user: User, choice: Choice) -> list[Added]:
-    [data] = choice.picks.values()
-    saved = watch_new(user, choice, f'in:nga author:"{data["name"]}"', f"NGA: {data['name']}")
+def _add_author(user: User, found: Found, choice: Choice) -> list[Added]:
+    picks = choice.picks
+    data = next(iter(picks.values()), {})
+    name = str(data.get("name", ""))
+    if user.is_staff and picks:
+        with transaction.atomic():
+            actions.follow_author(found.key, name, with_past=PAST in picks, actor=user)
+            saved = _watch_author(user, choice, name)
+        return [Added(AUTHOR, name or found.title, _found_by(saved.query) if saved else reverse("nga:forums"))]
+    saved = _watch_author(user, choice, name)
     if saved is None:
         raise AddError(_("Choose what to be notified about."))
-    return [Added(AUTHOR, saved.name, f"{reverse('search')}?{urlencode({'q': saved.query})}")]
+    return [Added(AUTHOR, saved.name, _found_by(saved.query))]
+
+
+def _watch_author(user: User, choice: Choice, name: str) -> SavedSearch | None:
+    """Save a search for what the author writes, if the user wants to be notified."""
+    return watch_new(user, choice, f'in:nga author:"{name}"', f"NGA: {name}") if name else None
+
+
+def _found_by(query: str) -> str:
+    return f"{reverse('search')}?{urlencode({'q': query})}"
 
 
 def _add_board(user: User, found: Found, choice: Choice) -> list[Added]:

@@ -198,7 +198,7 @@ class RevisionPage(Listing[RevisionOut]):
 
 
 class FollowedAuthorOut(Answer):
-    """An author whose new topics are archived."""
+    """An author whose topics and replies are archived."""
 
     row = FollowedAuthor
 
@@ -206,6 +206,7 @@ class FollowedAuthorOut(Answer):
     author_name: str
     followed_at: datetime
     next_check_at: datetime
+    past_page_number: int | None = said("Next page of the older topics; null when they are not wanted or all listed.")
 
 
 class FollowedAuthorPage(Listing[FollowedAuthorOut]):

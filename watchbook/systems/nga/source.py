@@ -57,6 +57,7 @@ FIGURES = {
     "missing_thread_count": _p("forum figure", "topics with missing posts"),
     "new_topics": _p("forum figure", "new topics"),
     "new_post_count": _p("forum figure", "new posts"),
+    "new_replies": _p("forum figure", "new replies of authors"),
     "partial_thread_count": _p("forum figure", "partly repaired topics"),
     "queued": _p("forum figure", "queued files"),
     "repaired_thread_count": _p("forum figure", "repaired topics"),

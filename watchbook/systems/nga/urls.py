@@ -19,6 +19,7 @@ urlpatterns = [
     path("topics/<int:tid>/export/<slug:form>/", topics.topic, name="export_topic"),
     path("topics/selected/", forums.selected_topics, name="selected_topics"),
     path("topics/archive/", forums.archive_topic, name="archive_topic"),
+    path("authors/archive/", forums.archive_author, name="archive_author"),
     path("topics/<int:tid>/read/", forums.read_topic, name="read_topic"),
     path("topics/<int:tid>/follow/", forums.follow_topic, name="follow_topic"),
     path("topics/<int:tid>/notify/", notify.topic, name="notify_topic"),

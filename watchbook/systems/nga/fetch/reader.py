@@ -26,7 +26,14 @@ from watchbook.systems.nga.errors import (
 )
 from watchbook.systems.nga.fetch import requests
 from watchbook.systems.nga.fetch.pause import SharedPause
-from watchbook.systems.nga.fetch.requests import Form, author_address, list_address, topic_address
+from watchbook.systems.nga.fetch.requests import (
+    Form,
+    author_address,
+    list_address,
+    post_address,
+    replies_address,
+    topic_address,
+)
 from watchbook.systems.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
 
 # Failed requests in a row after which a run stops asking: then the site is at fault, not a page.
@@ -95,6 +102,8 @@ class GuestCheck:
 
 Page = TypeVar("Page", ListPage, TopicPage)
 Failure = Unreadable | sandbox.TaskError | PageBusy | PageUnreadable
+# Pages of replies and of single posts are known as JSON only.
+JSON_FORMS = [Form.JSON_11, Form.JSON_8]
 SLOWEST = 0.01
 FORBIDDEN = 403
 
@@ -142,12 +151,28 @@ class BoardReader:
             return ListPage(fid, "", (), None, None)
         return found
 
-    def author_page(self, uid: int) -> ListPage:
-        """The newest topics of one author. None of them: a page without topics."""
+    def author_page(self, uid: int, page: int = 1) -> ListPage:
+        """One page of the topics of one author, newest first. Past the end: a page without topics."""
         try:
-            return self._in_any_form(ListPage, lambda form: author_address(uid, 1, form), 1, list(Form))
+            return self._in_any_form(ListPage, lambda form: author_address(uid, page, form), page, list(Form))
         except PastEnd:
             return ListPage(0, "", (), None, None)
+
+    def author_replies(self, uid: int) -> ListPage:
+        """The newest replies of one author, each as the row of its topic. None of them: a page without topics."""
+        try:
+            return self._in_any_form(ListPage, lambda form: replies_address(uid, form), 1, JSON_FORMS)
+        except PastEnd:
+            return ListPage(0, "", (), None, None)
+
+    def post_number(self, tid: int, pid: int) -> int:
+        """The number of one post in its topic."""
+        view = self._in_any_form(TopicPage, lambda form: post_address(tid, pid, form), 1, JSON_FORMS, tid=tid)
+        numbers = {row.source_post_id: row.floor_number for row in view.floors}
+        numbers |= {row.source_post_id: row.floor_number for row in view.stubs}
+        if pid not in numbers:
+            raise PageUnreadable("missing_part", f"post {pid} is not in its own view")
+        return numbers[pid]
 
     def topic_page(self, tid: int, page: int) -> TopicPage:
         """One page of a topic. Whether it may be taken for whole is `TopicPage.is_complete(page)`."""

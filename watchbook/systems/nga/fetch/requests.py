@@ -35,6 +35,16 @@ def author_address(uid: int, page: int, form: Form) -> str:
     return _address("thread.php", {"authorid": uid, "order_by": "postdatedesc", "page": page}, form)
 
 
+def replies_address(uid: int, form: Form) -> str:
+    """The newest replies of one author in all boards."""
+    return _address("thread.php", {"authorid": uid, "searchpost": 1}, form)
+
+
+def post_address(tid: int, pid: int, form: Form) -> str:
+    """One post alone, with its number in the topic."""
+    return _address("read.php", {"tid": tid, "pid": pid}, form)
+
+
 def topic_address(tid: int, page: int, form: Form) -> str:
     return _address("read.php", {"tid": tid, "page": page}, form)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from typing import Any
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.work import crash_point
@@ -52,26 +54,63 @@ def check_followed(ctx: JobContext) -> Outcome:
 
 
 def _check_authors(ctx: JobContext, counts: Counter[str]) -> SiteError | None:
-    """One request for each due author; a crawl is queued for each new topic, which is then followed."""
+    """Two requests for each due author, one more while older topics are wanted. What is new is queued."""
     reader = BoardReader(pause=SharedPause())
     for author in follow.due_authors(ctx.now):
-        page: ListPage | None = None
         try:
-            page = reader.author_page(author.pk)
+            found = _lists_of(reader, author)
         except SiteError as failure:
             counts["http_request_count"] += reader.http_request_count
             return failure
-        except NgaError as failure:
-            log.warning("topics of author %s: %s", author.pk, failure.summary)
         counts["authors"] += 1
         with ctx.writing():
-            for tid in follow.new_topics(author, page) if page else ():
-                queue.enqueue(THREAD, {"tid": tid, "follow": True}, exclusive=f"{THREAD}:{tid}")
-                counts["new_topics"] += 1
+            _queue_news(author, found, ctx.now, counts)
             crash_point("nga.author_checked")
-            follow.record_author_check(author, page, ctx.now)
+            follow.record_author_check(author, found.topics, ctx.now)
     counts["http_request_count"] += reader.http_request_count
     return None
+
+
+@dataclass(frozen=True)
+class AuthorLists:
+    """What the site lists of one author; None: not asked for, or not readable."""
+
+    topics: ListPage | None
+    replies: ListPage | None
+    past: ListPage | None
+
+
+def _lists_of(reader: BoardReader, author: FollowedAuthor) -> AuthorLists:
+    """Raises SiteError only."""
+    topics = _listed(reader.author_page, author.pk)
+    number = author.past_page_number
+    past = topics if number == 1 else _listed(reader.author_page, author.pk, number) if number else None
+    return AuthorLists(topics, _listed(reader.author_replies, author.pk), past)
+
+
+def _listed(ask: Callable[..., ListPage], uid: int, *more: int) -> ListPage | None:
+    try:
+        return ask(uid, *more)
+    except SiteError:
+        raise
+    except NgaError as failure:
+        log.warning("list of author %s: %s", uid, failure.summary)
+        return None
+
+
+def _queue_news(author: FollowedAuthor, found: AuthorLists, now: datetime, counts: Counter[str]) -> None:
+    """Queue a crawl of each new topic, which is then followed, of older topics, and of pages with new replies."""
+    topics = follow.new_topics(author, found.topics) if found.topics else []
+    past = follow.past_topics(author, found.past) if found.past else []
+    replies = follow.new_replies(author, found.replies, now) if found.replies else {}
+    work: dict[int, dict[str, Any]] = {tid: {"pids": pids} for tid, pids in replies.items()}
+    work |= {tid: {} for tid in past} | {tid: {"follow": True} for tid in topics}
+    for tid, more in work.items():
+        queue.enqueue(THREAD, {"tid": tid, **more}, exclusive=f"{THREAD}:{tid}")
+    counts["new_topics"] += len({*topics, *past})
+    counts["new_replies"] += sum(len(pids) for pids in replies.values())
+    if found.past:
+        follow.pass_past_page(author, found.past)
 
 
 def _check_board(

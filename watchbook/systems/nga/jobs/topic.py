@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -229,8 +230,12 @@ def read_thread(
     last: int | None = None,
     fid: int | None = None,
     follow: bool = False,
+    pids: Sequence[int] = (),
 ) -> Outcome:
-    """Crawl one topic to its end, or only some pages of it. A topic that is not in the archive is added."""
+    """Crawl one topic to its end, or only some pages of it. A topic that is not in the archive is added.
+
+    With `pids` only the pages that hold these posts.
+    """
     thread = Thread.objects.numbered(tid, fid).select_related("forum").first()
     reader = BoardReader(requests_per_second=thread.forum.requests_per_second if thread else 1.0)
     held: dict[int, TopicPage] = {}
@@ -239,27 +244,31 @@ def read_thread(
         with ctx.writing():
             thread = following.store_topic(page, ctx.now)
         held = {1: page}
-    if first is None and thread.is_skipped_by_page_total_limit:
+    is_whole = first is None and not pids
+    if is_whole and thread.is_skipped_by_page_total_limit:
         raise GiveUp(f"The topic has more than {MOST_PAGES} pages. Name the pages to read.", "too_many_pages")
     with ctx.writing():
         run = begin_run(thread.forum, BY_HAND, window_of(ctx.now), ctx.now)
         if follow:
             following.follow(thread, ctx.now)
-    if first is None:
+    if is_whole:
         begin_at_last_post(thread)
     topic = TopicReader(ctx, reader, run, thread, page_limit=None, held=held)
     topic.work.fetched_page_count = len(held)
     failure: NgaError | None = None
     try:
-        if first is None:
+        if is_whole:
             topic.read(is_change=False)
+        elif pids:
+            _read_pages(topic, {*topic.held}, pids)
         else:
-            _read_pages(topic, range(first, (last or first) + 1))
+            assert first is not None
+            _read_pages(topic, {*range(first, (last or first) + 1)})
     except SiteError as error:
         failure = error
     run.http_request_count = reader.http_request_count
     with ctx.writing():
-        if first is None and topic.is_at_end and topic.last_page and _has_no_list(thread):
+        if is_whole and topic.is_at_end and topic.last_page and _has_no_list(thread):
             following.store_counts(thread, topic.last_page, ctx.now)
         save_counts(run, ctx.now, is_finished=True)
         save_result(run, RunKind.TOPIC, failure, ctx.now, is_list_complete=False)
@@ -290,17 +299,34 @@ def _has_no_list(thread: Thread) -> bool:
     return SingleTopicForum.objects.filter(forum_id=thread.forum_id).exists()
 
 
-def _read_pages(topic: TopicReader, pages: range) -> None:
-    """Single pages: their floors are stored, the topic's own place stays."""
+def _read_pages(topic: TopicReader, pages: set[int], pids: Sequence[int] = ()) -> None:
+    """Read these pages, and those that hold these posts. Their posts are stored; the topic's own place stays."""
     with topic.ctx.writing():
         row = begin_thread(topic.run, topic.thread, is_change=False, now=topic.ctx.now)
     try:
-        for number in pages:
-            topic.store(topic.fetch(number), row, next_page=None, moves_on=False)
+        for number in sorted(pages | _pages_of_posts(topic, pids)):
+            page = topic.held.pop(number, None) or topic.fetch(number)
+            topic.store(page, row, next_page=None, moves_on=False)
     except NgaError as failure:
         topic.work.error_summary, topic.work.http_error_code = failure.summary, failure.http_error_code
     with topic.ctx.writing():
         finish_thread(row, topic.thread, topic.work, topic.ctx.now, moves_on=False)
+
+
+def _pages_of_posts(topic: TopicReader, pids: Sequence[int]) -> set[int]:
+    """Find the pages of these posts, one request each. That one is gone says nothing of the others or of the topic."""
+    pages = set()
+    for pid in pids:
+        try:
+            floor = topic.reader.post_number(topic.thread.source_thread_id, pid)
+        except SiteError:
+            raise
+        except NgaError as failure:
+            topic.work.error_summary, topic.work.http_error_code = failure.summary, failure.http_error_code
+            continue
+        total = max(topic.thread.reply_count_display + 1, floor + 1)
+        pages.add(page_of_floor(floor, total, bool(topic.state and topic.state.is_newest_first)))
+    return pages
 
 
 def _figures(topic: TopicReader, tid: int, failure: NgaError | None) -> dict[str, Any]:

@@ -328,13 +328,15 @@ class FollowedThread(models.Model):
 
 
 class FollowedAuthor(models.Model):
-    """An author whose new topics are archived, in whichever board, as far as the site lists them."""
+    """An author whose topics and replies are archived, in whichever board, as far as the site lists them."""
 
     author_source_user_id = models.PositiveBigIntegerField(primary_key=True)
     author_name = models.CharField(max_length=80, default="")
     followed_at = WallTimeField()
     next_check_at = WallTimeField(db_index=True)
     failure_count = models.PositiveIntegerField(default=0)
+    # Next page of the older topics; NULL: they are not wanted, or all were listed.
+    past_page_number = models.PositiveIntegerField(null=True)
     updated_at = updated_at()
 
     class Meta:

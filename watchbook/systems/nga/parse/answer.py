@@ -246,6 +246,7 @@ class _Rows:
 
     def _record(self, row: Mapping[str, Any], *, tid: int, real: int, type_bits: int) -> TopicRecord:
         name, uid = author_of_row(row.get("author"), row.get("authorid"))
+        reply = values.mapping(row.get("__P"))
         return TopicRecord(
             tid=real,
             row_tid=tid,
@@ -263,6 +264,8 @@ class _Rows:
             last_modified_at=values.moment(row.get("lastmodify")),
             view_count_display=_views(row),
             topic_tag=_parent_name(row.get("parent")),
+            reply_post_id=values.whole(reply.get("pid")) or None,
+            replied_at=values.moment(reply.get("postdate")),
         )
 
 

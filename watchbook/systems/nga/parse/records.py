@@ -49,6 +49,9 @@ class TopicRecord:
     view_count_display: int | None = None
     topic_tag: str = ""
     """Name of the collection or sub-board that the row carries."""
+    reply_post_id: int | None = None
+    """In a list of an author's replies: the reply for which the row is there."""
+    replied_at: datetime | None = None
 
     @property
     def is_mirror(self) -> bool:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from watchbook.core.stream import entries as stream
 from watchbook.core.watching import Plan
 from watchbook.systems.nga import options
-from watchbook.systems.nga.models import MOST_PAGES, FollowedAuthor, FollowedThread, Forum, SingleTopicForum, Thread
+from watchbook.systems.nga.models import (
+    MOST_PAGES,
+    FollowedAuthor,
+    FollowedThread,
+    Forum,
+    Post,
+    SingleTopicForum,
+    Thread,
+)
 from watchbook.systems.nga.parse import ListPage, TopicPage
+from watchbook.systems.nga.parse.records import TopicRecord
 from watchbook.systems.nga.store.lists import attach_tags, list_url, prefix_of, tags_of_title
 from watchbook.systems.nga.store.publish import NEW_TOPIC, SCOPE, SOURCE, index_threads, path, publish_topics
 from watchbook.systems.nga.store.versions import MAX_NAME, MAX_TITLE, Cuts, fit_count, fit_text
@@ -17,6 +26,7 @@ from watchbook.systems.nga.store.versions import MAX_NAME, MAX_TITLE, Cuts, fit_
 REPLIED = "replied"
 MOST_CHECKS = 200
 MOST_NEW_TOPICS = 20
+REPLIES_WANTED_FOR = timedelta(days=7)
 
 
 def store_topic(page: TopicPage, now: datetime) -> Thread:
@@ -103,10 +113,16 @@ def record_check(row: FollowedThread, new_count: int, now: datetime, *, is_ok: b
     return True
 
 
-def follow_author(uid: int, name: str, now: datetime) -> FollowedAuthor:
-    """Follow an author; a second time changes nothing."""
+def follow_author(uid: int, name: str, now: datetime, *, with_past: bool = False) -> FollowedAuthor:
+    """Follow an author; a second time only adds the older topics, if they are wanted now."""
     values = {"author_name": name[:MAX_NAME], "followed_at": now, "next_check_at": now, "updated_at": now}
-    return FollowedAuthor.objects.get_or_create(author_source_user_id=uid, defaults=values)[0]
+    author, is_new = FollowedAuthor.objects.get_or_create(
+        author_source_user_id=uid, defaults=values | {"past_page_number": 1 if with_past else None}
+    )
+    if with_past and not is_new:
+        author.past_page_number, author.next_check_at, author.updated_at = 1, now, now
+        author.save(update_fields=["past_page_number", "next_check_at", "updated_at"])
+    return author
 
 
 def unfollow_author(uid: int) -> bool:
@@ -119,16 +135,51 @@ def due_authors(now: datetime) -> Sequence[FollowedAuthor]:
 
 def new_topics(author: FollowedAuthor, page: ListPage) -> list[int]:
     """Topics that the author opened after being followed and that are not in the archive."""
-    own = {
+    return _unknown(
         record.tid
-        for record in page.topics
-        if record.author_source_user_id == author.pk
-        and not record.is_mirror
-        and record.thread_created_at is not None
-        and record.thread_created_at >= author.followed_at
-    }
+        for record in _own(author, page)
+        if record.thread_created_at is not None and record.thread_created_at >= author.followed_at
+    )[:MOST_NEW_TOPICS]
+
+
+def past_topics(author: FollowedAuthor, page: ListPage) -> list[int]:
+    """All topics of the author on this page that are not in the archive."""
+    return _unknown(record.tid for record in _own(author, page))
+
+
+def _own(author: FollowedAuthor, page: ListPage) -> Iterator[TopicRecord]:
+    return (row for row in page.topics if row.author_source_user_id == author.pk and not row.is_mirror)
+
+
+def _unknown(tids: Iterable[int]) -> list[int]:
+    own = set(tids)
     known = Thread.objects.filter(source_thread_id__in=own).values_list("source_thread_id", flat=True)
-    return sorted(own - set(known))[:MOST_NEW_TOPICS]
+    return sorted(own - set(known))
+
+
+def new_replies(author: FollowedAuthor, page: ListPage, now: datetime) -> dict[int, list[int]]:
+    """Replies of the author that are not in the archive, by topic. One that cannot be read is not tried for ever."""
+    since = max(author.followed_at, now - REPLIES_WANTED_FOR)
+    found = {
+        (row.tid, row.reply_post_id)
+        for row in page.topics
+        if row.reply_post_id is not None and row.replied_at is not None and row.replied_at >= since
+    }
+    stored = Post.objects.filter(
+        source_post_id__in=[pid for _tid, pid in found], thread__source_thread_id__in=[tid for tid, _pid in found]
+    )
+    wanted: dict[int, list[int]] = {}
+    for tid, pid in sorted(found - set(stored.values_list("thread__source_thread_id", "source_post_id"))):
+        wanted.setdefault(tid, []).append(pid)
+    return dict(list(wanted.items())[:MOST_NEW_TOPICS])
+
+
+def pass_past_page(author: FollowedAuthor, page: ListPage) -> None:
+    """Go to the next page of the older topics, as long as there is one."""
+    number = author.past_page_number or 1
+    has_more = bool(page.topics) and number < (page.page_count or 1)
+    author.past_page_number = number + 1 if has_more else None
+    author.save(update_fields=["past_page_number"])
 
 
 def record_author_check(author: FollowedAuthor, page: ListPage | None, now: datetime) -> None:

@@ -15,7 +15,7 @@ from watchbook.core.sources import recognise
 from watchbook.core.sources.records import AddError, Found, Offer
 from watchbook.kit.formatting import today
 from watchbook.systems.nga.actions import TRIED_REQUESTS
-from watchbook.systems.nga.models import Forum, Thread
+from watchbook.systems.nga.models import FollowedAuthor, Forum, Thread
 from watchbook.systems.nga.tests.archive import Crawler
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +119,21 @@ def test_author_is_watched_on_the_archived_boards(crawler: Crawler, alice: User)
     assert SavedSearch.objects.get().query == f'in:nga author:"{writer.author_name}"'
     assert added.url.startswith("/search/?q=in%3Anga+author")
     assert len(crawler.board.log.all()) == requests
+
+
+def test_operator_archives_an_author_whom_nothing_stored_knows(board: NgaBoard, operator: User) -> None:  # noqa: F811
+    board.world.add_topic("[讨论]远方", author="灯塔人", fid=-447601)
+    uid = board.world.uid_of("灯塔人")
+    address = f"https://bbs.nga.cn/nuke.php?func=ucp&uid={uid}"
+    offer = look(operator, address)
+    assert (offer.title, [item.title for item in offer.items]) == ("NGA author: 灯塔人", ["[讨论]远方"])
+    assert [pick.value for pick in offer.picks] == ["follow", "past"]
+    recognise.add(operator, recognise.read_proof(operator, recognise.sign(operator, read(address), offer)))
+    assert FollowedAuthor.objects.get(pk=uid).past_page_number is None
+    assert SavedSearch.objects.get().query == 'in:nga author:"灯塔人"'
+    board.faults.on("/thread.php").answer(503)
+    failed = look(operator, "https://bbs.nga.cn/nuke.php?func=ucp&uid=77")
+    assert (failed.can_add, bool(failed.problem)) == (True, True)
 
 
 def test_settings_page_shows_the_answer_of_the_forum(board: NgaBoard, operator: User) -> None:  # noqa: F811

@@ -23,12 +23,14 @@ from watchbook.core.accounts.access import person_of, safe_next, staff_required
 from watchbook.core.stream import feeds as stream_feeds
 from watchbook.core.stream import selection
 from watchbook.systems.nga import actions, feeds, filters
-from watchbook.systems.nga.actions import FASTEST, MOST_PAGE_LIMIT, SLOWEST, InvalidTopic
+from watchbook.systems.nga.actions import FASTEST, MOST_PAGE_LIMIT, SLOWEST, InvalidAuthor, InvalidTopic
 from watchbook.systems.nga.feeds import Subject
 from watchbook.systems.nga.filters import boards
-from watchbook.systems.nga.models import CrawlRun, FollowedThread, Forum, Thread
+from watchbook.systems.nga.models import CrawlRun, FollowedAuthor, FollowedThread, Forum, Thread
 from watchbook.systems.nga.store.publish import path
 from watchbook.systems.nga.views.page_header import chosen, head
+
+AUTHORS_SHOWN = 200
 
 
 class AddForumForm(forms.Form):
@@ -55,6 +57,16 @@ class ArchiveTopicForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     follow = forms.BooleanField(label=gettext_lazy("Follow the topic until it is quiet"), required=False, initial=True)
+
+
+class FollowAuthorForm(forms.Form):
+    author = forms.CharField(
+        label=gettext_lazy("Author number or address"),
+        max_length=500,
+        help_text=gettext_lazy("For example 12345 or an address with uid=12345."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    with_past = forms.BooleanField(label=gettext_lazy("Older topics, too"), required=False)
 
 
 class PaceForm(forms.Form):
@@ -123,6 +135,28 @@ def archive_topic(request: HttpRequest) -> HttpResponse:
 
 @staff_required
 @require_POST
+def archive_author(request: HttpRequest) -> HttpResponse:
+    """Follow any author by number or address, or end following one."""
+    if ended := request.POST.get("end", ""):
+        if not (ended.isascii() and ended.isdigit() and actions.unfollow_author(int(ended[:18]), request=request)):
+            raise Http404
+        messages.success(request, _("The author is no longer followed."))
+        return redirect("nga:forums")
+    form = FollowAuthorForm(request.POST)
+    if form.is_valid():
+        chosen_past = form.cleaned_data["with_past"]
+        try:
+            actions.follow_author(form.cleaned_data["author"], with_past=chosen_past, request=request)
+        except InvalidAuthor as error:
+            form.add_error("author", error.message)
+        else:
+            messages.success(request, _("New topics and replies of this author are archived."))
+            return redirect("nga:forums")
+    return _show(request, AddForumForm(), author_form=form, status=422)
+
+
+@staff_required
+@require_POST
 def follow_topic(request: HttpRequest, tid: int) -> HttpResponse:
     """Follow a topic, or end following it."""
     thread = filters.thread(tid, request.GET.get("fid"))
@@ -165,7 +199,7 @@ def follow_author(request: HttpRequest, tid: int, uid: int) -> HttpResponse:
         messages.success(request, _("The author is no longer followed."))
     elif (name := filters.author_name(thread, uid)) is not None:
         actions.follow_author(str(uid), name, request=request)
-        messages.success(request, _("New topics of this author are archived."))
+        messages.success(request, _("New topics and replies of this author are archived."))
     else:
         raise Http404
     return redirect("nga:notify_author", tid, uid)
@@ -243,15 +277,24 @@ def edit_forum(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _show(
-    request: HttpRequest, form: AddForumForm, *, topic_form: ArchiveTopicForm | None = None, status: int = 200
+    request: HttpRequest,
+    form: AddForumForm,
+    *,
+    topic_form: ArchiveTopicForm | None = None,
+    author_form: FollowAuthorForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     shown = head(request, "forums")
+    authors = FollowedAuthor.objects.order_by("author_source_user_id")
     context = {
         **shown,
         "rows": _rows(shown["forums"]),
         "form": form,
         "topic_form": topic_form or ArchiveTopicForm(),
+        "author_form": author_form or FollowAuthorForm(),
         "followed": FollowedThread.objects.count(),
+        "authors": authors[:AUTHORS_SHOWN],
+        "author_count": authors.count(),
     }
     return render(request, "nga/forums.html", context, status=status)
 
