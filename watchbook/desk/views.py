@@ -57,7 +57,7 @@ def home_page(request: HttpRequest) -> dict[str, Any]:
         "now": now,
         "today": formatting.heading_text(formatting.today()),
         "desks": cards,
-        "activity": activity(scopes, now),
+        "activity": activity({desk.source.slug: desk.card for desk in cards}, now),
         "alerts": alerts[:ALERTS],
         "has_more_alerts": len(alerts) > ALERTS,
         "days": latest(scopes),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.forms import BoundField, widgets
@@ -23,6 +23,8 @@ from django.utils.translation import pgettext_lazy as _p
 
 if TYPE_CHECKING:
     from watchbook.kit.charts import Value  # all of the charts, which most processes never draw
+
+CARD_DAYS, TREND_DAYS = 30, 14
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class CardHealth(Protocol):
 class Card:
     """The card of a system on the home page: `number` of `unit` since yesterday.
 
-    `trend` are the last 14 days, oldest first, None where nothing was measured.
+    `days` is the same count for each measured day of the last CARD_DAYS; the chart of the home page adds them up.
     `health` is the one record of the source; the card names its reason, and the first steps ask it for a success.
 
     A system without data leaves `number` at None and says in `hint` what to do, with `action_title` and `action_url`.
@@ -166,13 +168,22 @@ class Card:
     url: str
     number: int | None = None
     unit: str = ""
-    trend: Sequence[Value] = field(default=())
+    days: Mapping[date, int] = field(default_factory=dict)
     badge: Badge | None = None
     health: CardHealth | None = None
     facts: Sequence[Fact] = field(default=())
     hint: str = ""
     action_title: str = ""
     action_url: str = ""
+
+    @property
+    def trend(self) -> list[Value]:
+        """The last TREND_DAYS days, oldest first, None where nothing was measured. Days still to come are left out."""
+        if not self.days:
+            return []
+        last = max(self.days)
+        first = max(min(self.days), last - timedelta(days=TREND_DAYS - 1))
+        return [self.days.get(first + timedelta(days=number)) for number in range((last - first).days + 1)]
 
 
 def draw_field(bound: BoundField, *, note: str, label: str, css: str, error_icon: SafeString) -> SafeString:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.urls import get_resolver
 
@@ -10,7 +12,7 @@ from watchbook.base.testing.people import alice, operator  # noqa: F401 - fixtur
 from watchbook.core import registry
 from watchbook.core.health import HEALTHY, Health
 from watchbook.core.registry import Source
-from watchbook.kit import badges
+from watchbook.kit import badges, formatting
 from watchbook.kit.badges import Card, Fact
 
 FULL, EMPTY = "watchbook.desk.tests.conftest:full_card", "watchbook.desk.tests.conftest:empty_card"
@@ -22,7 +24,7 @@ def full_card(request):
         url="/alerts/",
         number=318,
         unit="readings since yesterday",
-        trend=[1, 2, None, 4],
+        days={formatting.today() - timedelta(days=ago): count for ago, count in ((3, 1), (2, 2), (0, 4))},
         badge=badges.find("health", "healthy"),
         health=Health(HEALTHY, last_success_at=clock.now()),
         facts=[Fact("Next run", "20:00")],

@@ -16,6 +16,8 @@ from watchbook.core.ops import backup
 from watchbook.core.ops.backup.archive import Manifest
 from watchbook.core.stream.models import StreamEntry
 from watchbook.desk.activity import activity
+from watchbook.desk.tests.conftest import full_card
+from watchbook.kit.badges import Card
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems", "noon")]
 MOST_QUERIES = 12
@@ -62,7 +64,6 @@ def figures(found):
 def test_new_desk_says_what_to_do(reader):
     page = reader.get("/").text
     assert "No light yet." in page
-    assert "No data yet." in page
     assert "No activity yet" in page
     assert "No open alerts" in page
     assert "Getting started" in page
@@ -133,65 +134,60 @@ def test_finished_first_steps_cost_no_query(reader, alice, noon, django_assert_m
         assert "Getting started" not in reader.get("/").text
 
 
-def test_items_are_counted_in_the_readers_days(noon):
-    tell(noon, count=3)
-    tell(noon, days_ago=1, count=2)
-    assert figures(activity(["members"], noon))[:2] == ["3", "2"]
+def counted(noon, days, **more):
+    """Cards that count so many items so many days ago."""
+
+    def card(found):
+        return Card(
+            title="Tides", url="/", number=0, days={(noon - timedelta(days=ago)).date(): n for ago, n in found.items()}
+        )
+
+    return activity({slug: card(found) for slug, found in {"tides": days, **more}.items()}, noon)
 
 
-def test_items_out_of_scope_are_not_counted(noon):
-    tell(noon, count=3)
-    tell(noon, count=5, scope="staff")
-    assert figures(activity(["members"], noon))[0] == "3"
+def test_chart_counts_what_the_cards_count(reader, noon):
+    """The cards of the two made-up systems; entries of the activity do not count."""
+    tell(noon, count=9)
+    page = squeezed(reader.get("/").text)
+    assert "Items per day" in page
+    assert "Today so far: 4." in page
+    assert full_card(None).trend == [1, 2, None, 4]
+
+
+def test_items_of_all_cards_are_added_up(noon):
+    assert figures(counted(noon, {0: 3, 1: 2}, lights={0: 4}))[:2] == ["7", "2"]
 
 
 def test_day_without_items_and_runs_was_not_measured(noon):
-    tell(noon, days_ago=40)
-    for day in (0, 1, 4, 5):
-        tell(noon, days_ago=day)
     ran(noon, 2)
-    found = activity(["members"], noon)
+    found = counted(noon, {29: 1, 0: 1, 1: 1, 4: 1, 5: 1})
     assert figures(found)[:6] == ["1", "1", "0", "no data", "1", "1"]
     assert [day.day for day in found.unmeasured][-1] == (noon - timedelta(days=3)).day
 
 
-def test_nothing_is_concluded_about_days_whose_runs_are_forgotten(noon):
-    tell(noon, days_ago=40)
-    tell(noon)
+def test_nothing_is_concluded_about_days_whose_runs_are_deleted(noon):
     ran(noon, 1)
-    assert figures(activity(["members"], noon))[20] == "0"
+    assert figures(counted(noon, {29: 1, 0: 1}))[20] == "0"
 
 
 def test_young_desk_shows_its_own_week(noon):
-    tell(noon, days_ago=2)
-    tell(noon)
-    found = activity(["members"], noon)
-    assert figures(found) == ["1", "no data", "1", *["no data"] * 4]
-
-
-def test_chart_counts_what_recent_changes_list_and_says_so(reader, noon):
-    """A card counts new items of its source; the chart counts the entries of the activity, changes included."""
-    tell(noon, count=3)
-    page = reader.get("/").text
-    assert "New and changed items per day" in page
-    listed = reader.get("/api/v1/stream?limit=100").json()["items"]
-    assert figures(activity(["members"], noon))[0] == str(len(listed)) == "3"
+    assert figures(counted(noon, {0: 1, 2: 1})) == ["1", "no data", "1", *["no data"] * 4]
 
 
 def test_empty_desk_has_no_chart(noon):
-    assert activity(["members"], noon).chart is None
+    assert counted(noon, {}).chart is None
+    assert counted(noon, {0: 0}).chart is None
 
 
-def test_system_that_is_gone_keeps_its_slug(noon):
-    tell(noon, source="gone")
-    tell(noon)
-    assert activity(["members"], noon).chart.table.head == ("When", "Tides", "gone", "All")
+def test_trend_is_the_last_days_with_a_gap_where_nothing_was_measured(noon):
+    days = {(noon - timedelta(days=ago)).date(): ago for ago in (20, 13, 1, 0)}
+    assert Card(title="x", url="/", days=days).trend == [13, *[None] * 11, 1, 0]
 
 
 def test_requests_of_today_are_added_up(noon):
     ran(noon, 0)
     ran(noon, 1)
-    assert activity(["members"], noon).requests_today == 7
+    assert activity({}, noon).requests_today == 7
 
 
 def test_first_steps_are_ticked_as_they_are_done_and_show_what_was_seen(operator, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Max, Q
@@ -15,7 +15,8 @@ from watchbook.base import clock
 from watchbook.core.accounts.access import person_of
 from watchbook.core.health import Health
 from watchbook.kit import badges, formatting
-from watchbook.kit.badges import Badge, Card, Fact
+from watchbook.kit.badges import CARD_DAYS, Badge, Card, Fact
+from watchbook.kit.days import DayAxis
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.library.access import spaces_of
 from watchbook.systems.library.health import health
@@ -34,16 +35,31 @@ def card(request: HttpRequest) -> Card:
             action_url=url,
         )
     now, found = clock.now(), health(person_of(request))
-    number = PageVersion.objects.shown().filter(page__space__in=spaces, created_at__gte=now - timedelta(days=1)).count()
+    number, days = _saves(spaces, now)
     return Card(
         title=title,
         url=url,
         number=number,
         unit=ngettext("save since yesterday", "saves since yesterday", number),
+        days=days,
         health=found,
         badge=_badge(found, spaces),
         facts=_facts(spaces),
     )
+
+
+def _saves(spaces: list[Any], now: datetime) -> tuple[int, dict[date, int]]:
+    """Count the saves since yesterday and those of each day since the first."""
+    axis = DayAxis.last(CARD_DAYS, now)
+    rows = PageVersion.objects.shown().filter(page__space__in=spaces, created_at__gte=axis.start)
+    late = Count("pk", filter=Q(created_at__gte=now - timedelta(days=1)))
+    counted = list(
+        rows.annotate(place=axis.bucket("created_at")).values_list("place").annotate(Count("pk"), late).order_by()
+    )
+    days = {axis.days[place]: saves for place, saves, _late in counted}
+    # Nothing has to run for a save to be seen: a day without one is a zero.
+    known = dict.fromkeys(axis.days[min((row[0] for row in counted), default=len(axis)) :], 0)
+    return sum(row[2] for row in counted), known | days
 
 
 def _badge(found: Health, spaces: list[Any]) -> Badge:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -19,14 +18,11 @@ from django.utils.translation import ngettext, npgettext, pgettext
 from watchbook.base import clock
 from watchbook.core.health import Health, worst
 from watchbook.kit import badges, formatting
-from watchbook.kit.badges import Badge, Card, Fact
-from watchbook.kit.charts.svg import Value
+from watchbook.kit.badges import CARD_DAYS, Badge, Card, Fact
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.nga.health import board_healths, crawl_job
 from watchbook.systems.nga.models import CrawlRun, Forum, Thread
 from watchbook.systems.nga.views.page_header import requests_text
-
-DAYS = 14
 
 
 def card(request: HttpRequest) -> Card:
@@ -53,7 +49,7 @@ def card(request: HttpRequest) -> Card:
         url=url,
         number=number,
         unit=npgettext("forum", "new post since yesterday", "new posts since yesterday", number),
-        trend=_trend(runs),
+        days=_days(runs),
         health=found,
         badge=_badge(found, gaps, is_running=job.is_running),
         facts=_facts(found, last, gaps),
@@ -78,22 +74,23 @@ def _gaps_statement(vendor: str) -> tuple[str, tuple[Any, ...]]:
 
 def _runs(now: datetime) -> list[tuple[CrawlRun, int]]:
     """The runs of the last days with how many floors each found, oldest first."""
-    start = now - timedelta(days=DAYS)
+    start = now - timedelta(days=CARD_DAYS)
     rows = CrawlRun.objects.filter(run_started_at__gte=start).order_by("run_started_at", "pk")
-    return [(run, run.floors or 0) for run in rows.annotate(floors=Sum("threads__new_post_count"))]
+    return [
+        (run, run.floors or 0)
+        for run in rows.annotate(floors=Sum("threads__new_post_count"), is_list_complete=F("result__is_list_complete"))
+    ]
 
 
-def _trend(runs: Sequence[tuple[CrawlRun, int]]) -> list[Value]:
-    """New floors per day of the reader; a day without a run was not measured."""
+def _days(runs: list[tuple[CrawlRun, int]]) -> dict[date, int]:
+    """New floors per day of the reader. A day without a floor and without a list read to its end was not measured."""
     days: dict[date, int] = {}
     for run, floors in runs:
+        if not floors and not run.is_list_complete:  # type: ignore[attr-defined]
+            continue
         day = formatting.local(run.run_started_at).date()
         days[day] = days.get(day, 0) + floors
-    if not days:
-        return []
-    # Until its first run today is not yet, which is something else than not measured.
-    first, last = min(days), max(days)
-    return [days.get(first + timedelta(days=number)) for number in range((last - first).days + 1)]
+    return days
 
 
 def _badge(found: Health, gaps: int, *, is_running: bool) -> Badge:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from watchbook.base import clock
-from watchbook.base.clock import SHANGHAI
 from watchbook.kit import formatting
-from watchbook.kit.badges import Card, Fact
-from watchbook.kit.charts.svg import Value
+from watchbook.kit.badges import CARD_DAYS, Card, Fact
+from watchbook.kit.days import DayAxis
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.notes import encryption
 from watchbook.systems.notes.health import health
 from watchbook.systems.notes.models import Candidate, CandidateStatus, Cookie, Execution, Note
 
-DAYS = 14
 URL, COOKIES_URL, SOURCE = "/notes/", "/notes/cookies/", "notes"
 
 
@@ -40,7 +37,7 @@ def card(request: HttpRequest) -> Card:
         url=URL,
         number=state["late"],
         unit=ngettext("note since yesterday", "notes since yesterday", state["late"]),
-        trend=_days(),
+        days=_days(),
         health=found,
         badge=found.badge(),
         facts=[
@@ -72,13 +69,14 @@ def _state() -> dict[str, Any]:
     return {**notes, **waiting, **cookies, "last_at": Execution.objects.aggregate(at=Max("started_at"))["at"]}
 
 
-def _days() -> Sequence[Value]:
-    """Notes per day in Shanghai, oldest first; one query."""
-    midnight = clock.now().astimezone(SHANGHAI).replace(hour=0, minute=0, second=0, microsecond=0)
-    starts = [midnight - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-    days = {
-        f"day_{number}": Count("pk", filter=Q(collected_at__gte=start, collected_at__lt=start + timedelta(days=1)))
-        for number, start in enumerate(starts)
-    }
-    counts = Note.objects.filter(collected_at__gte=starts[0]).aggregate(**days)
-    return [counts[name] for name in days]
+def _days() -> dict[date, int]:
+    """Notes per day of the reader. A day without a run and without a note was not measured."""
+    axis = DayAxis.last(CARD_DAYS, clock.now())
+
+    def per_day(rows: QuerySet[Any], column: str) -> dict[date, int]:
+        kept = rows.filter(**{f"{column}__gte": axis.start}).annotate(place=axis.bucket(column))
+        counted = kept.values_list("place").annotate(n=Count("pk")).order_by()
+        return {axis.days[place]: number for place, number in counted}
+
+    runs = per_day(Execution.objects.all(), "started_at")
+    return {**dict.fromkeys(runs, 0), **per_day(Note.objects.all(), "collected_at")}

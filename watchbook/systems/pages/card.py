@@ -15,13 +15,10 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.models import User
 from watchbook.kit import formatting
-from watchbook.kit.badges import Card, Fact
-from watchbook.kit.charts.svg import Value
+from watchbook.kit.badges import CARD_DAYS, Card, Fact
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.pages.health import health
 from watchbook.systems.pages.models import PageEvent, SectionCount, Site, SiteDay
-
-DAYS = 14
 
 
 def card(request: HttpRequest) -> Card:
@@ -46,7 +43,7 @@ def card(request: HttpRequest) -> Card:
         url=url,
         number=number,
         unit=ngettext("change since yesterday", "changes since yesterday", number),
-        trend=_trend(user),
+        days=_days(user),
         health=found,
         badge=found.badge(),
         facts=[
@@ -62,16 +59,12 @@ def _pages(user: User) -> int:
     return sum(row.total for row in whole)
 
 
-def _trend(user: User) -> list[Value]:
+def _days(user: User) -> dict[date, int]:
     today = clock.now().astimezone(SHANGHAI).date()
     rows = (
-        SiteDay.objects.filter(site__in=Site.objects.of(user), day__gt=today - timedelta(days=DAYS))
+        SiteDay.objects.filter(site__in=Site.objects.of(user), day__gt=today - timedelta(days=CARD_DAYS))
         .values("day")
         .annotate(changes=Sum("changed") + Sum("moved") + Sum("gone") + Sum("delisted"))
         .order_by()
     )
-    by_day: dict[date, int] = {row["day"]: row["changes"] for row in rows}
-    if not by_day:
-        return []
-    first = min(by_day)
-    return [by_day.get(first + timedelta(days=n)) for n in range((today - first).days + 1)]
+    return {row["day"]: row["changes"] for row in rows}

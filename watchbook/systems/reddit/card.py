@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Sum
@@ -14,8 +13,7 @@ from django.utils.translation import ngettext
 from watchbook.base import clock
 from watchbook.base.clock import SHANGHAI
 from watchbook.core.health import Health
-from watchbook.kit.badges import Card, Fact
-from watchbook.kit.charts.svg import Value
+from watchbook.kit.badges import CARD_DAYS, Card, Fact
 from watchbook.kit.templatetags.kit import when
 from watchbook.systems.reddit import records
 from watchbook.systems.reddit.fetch import outage as outages
@@ -23,12 +21,11 @@ from watchbook.systems.reddit.health import of_rows
 from watchbook.systems.reddit.health import rows as figures
 from watchbook.systems.reddit.models import CrawlMetrics, FoundBy, PostRaw
 
-DAYS = 14
 SOURCE = "reddit"
 
 
 def card(request: HttpRequest) -> Card:
-    """Return the card: new posts since yesterday, the trend of 14 days and the state of the communities."""
+    """Return the card: new posts since yesterday, the new posts per day and the state of the communities."""
     now = clock.now()
     state = figures(now)
     if not state["total"]:
@@ -48,20 +45,18 @@ def card(request: HttpRequest) -> Card:
         url=records.HOME,
         number=number,
         unit=ngettext("new post since yesterday", "new posts since yesterday", number),
-        trend=_trend(now),
+        days=_days(now),
         health=health,
         badge=health.badge(),
         facts=_facts(state, health),
     )
 
 
-def _trend(now: datetime) -> Sequence[Value]:
-    """Return new posts per day, oldest first; None for days without data."""
-    today = now.astimezone(SHANGHAI).date()
-    first = today - timedelta(days=DAYS - 1)
+def _days(now: datetime) -> dict[date, int]:
+    """Return new posts of each day that has figures."""
+    first = now.astimezone(SHANGHAI).date() - timedelta(days=CARD_DAYS - 1)
     rows = CrawlMetrics.objects.filter(metric_date__gte=first).values_list("metric_date").order_by()
-    found = dict(rows.annotate(new=Sum("total_new_posts")))
-    return [found.get(first + timedelta(days=n)) for n in range(DAYS)]
+    return dict(rows.annotate(new=Sum("total_new_posts")))
 
 
 def _facts(state: dict[str, Any], health: Health) -> list[Fact]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Q, Sum
@@ -17,15 +16,12 @@ from django.utils.translation import ngettext, pgettext
 from watchbook.base import clock
 from watchbook.core.accounts.access import person_of
 from watchbook.kit import formatting
-from watchbook.kit.badges import Card, Fact
-from watchbook.kit.charts.svg import Value
+from watchbook.kit.badges import CARD_DAYS, Card, Fact
+from watchbook.kit.days import DayAxis
 from watchbook.kit.templatetags.kit import when
-from watchbook.systems.sitemaps.health import overview
+from watchbook.systems.sitemaps.health import FAILED, overview
 from watchbook.systems.sitemaps.models import ChangeType, MonitorTask, SitemapCheck
 from watchbook.systems.sitemaps.views import requests_text
-from watchbook.systems.sitemaps.views.history import Days
-
-DAYS = 14
 
 
 def card(request: HttpRequest) -> Card:
@@ -47,16 +43,16 @@ def card(request: HttpRequest) -> Card:
         url=url,
         number=number,
         unit=ngettext("change since yesterday", "changes since yesterday", number),
-        trend=_trend(checks),
+        days={day: row["changes"] for day, row in checks.items() if row["read"]},
         health=found,
         badge=found.badge(),
         facts=_facts(state, checks),
     )
 
 
-def _checks(request: HttpRequest, now: datetime) -> dict[int, dict[str, int]]:
-    """Count checks, changes, changes of the last 24 hours and requests per day."""
-    axis = Days.last(DAYS, now)
+def _checks(request: HttpRequest, now: datetime) -> dict[date, dict[str, int]]:
+    """Count successful checks, changes, changes of the last 24 hours and requests per day."""
+    axis = DayAxis.last(CARD_DAYS, now)
     changed = Q(change_record__change_type=ChangeType.CHANGED)
     rows = (
         SitemapCheck.objects.filter(
@@ -65,22 +61,17 @@ def _checks(request: HttpRequest, now: datetime) -> dict[int, dict[str, int]]:
         .annotate(place=axis.bucket("created_at"))
         .values("place")
         .annotate(
-            checks=Count("pk"),
+            read=Count("pk", filter=~Q(outcome__in=FAILED)),
             changes=Count("pk", filter=changed),
             late=Count("pk", filter=changed & Q(created_at__gte=now - timedelta(days=1))),
             requests=Sum("http_request_count"),
         )
         .order_by()
     )
-    return {row["place"]: row for row in rows}
+    return {axis.days[row["place"]]: row for row in rows}
 
 
-def _trend(checks: dict[int, dict[str, int]]) -> Sequence[Value]:
-    first = min(checks, default=DAYS)
-    return [checks[place]["changes"] if place in checks else None for place in range(first, max(checks, default=0) + 1)]
-
-
-def _facts(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> list[Fact]:
+def _facts(state: dict[str, Any], checks: dict[date, dict[str, int]]) -> list[Fact]:
     counts = (
         (_("%(n)s active"), state["total"] - state["paused"] - state["error"]),
         (_("%(n)s in error"), state["error"]),
@@ -95,10 +86,10 @@ def _facts(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> list[Fac
     ]
 
 
-def _last_run(state: dict[str, Any], checks: dict[int, dict[str, int]]) -> SafeString:
+def _last_run(state: dict[str, Any], checks: dict[date, dict[str, int]]) -> SafeString:
     """Return the time of the last check and the number of requests today."""
     moment = when(state["last_at"], "short")
-    today = checks.get(DAYS - 1)
+    today = checks.get(formatting.today())
     if today is None:
         return moment
     return format_html("{}{}{}", moment, pgettext("list", ", "), requests_text(today["requests"]))

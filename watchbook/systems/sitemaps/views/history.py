@@ -4,65 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Case, Count, IntegerField, Max, Q, Sum, When
-from django.db.models import Value as Constant
-from django.utils import timezone
+from django.db.models import Count, Max, Q, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from watchbook.kit import formatting
 from watchbook.kit.charts import Chart, Note, checks, steps
 from watchbook.kit.charts.svg import Series, Value, runs, shown
+from watchbook.kit.days import DayAxis, starts_of
 from watchbook.systems.sitemaps.compare.reliability import LEAST_REMOVED
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapCheck
-
-
-@dataclass(frozen=True)
-class Days:
-    """Consecutive days; the last one is today in the user's time zone."""
-
-    days: tuple[date, ...]
-
-    @classmethod
-    def last(cls, count: int, now: datetime) -> Days:
-        today = formatting.local(now).date()
-        return cls(tuple(today - timedelta(days=back) for back in range(count - 1, -1, -1)))
-
-    def __len__(self) -> int:
-        return len(self.days)
-
-    @property
-    def start(self) -> datetime:
-        return starts_of(self.days[:1])[0]
-
-    def place(self, moment: datetime) -> int:
-        """Return the index of the day of a moment; negative before the first day."""
-        return (formatting.local(moment).date() - self.days[0]).days
-
-    def bucket(self, column: str) -> Case:
-        """Return the index as a database expression. Not all databases know time zones."""
-        ends = starts_of([day + timedelta(days=1) for day in self.days])
-        return Case(
-            *(When(**{f"{column}__lt": end}, then=Constant(place)) for place, end in enumerate(ends[:-1])),
-            default=Constant(len(self.days) - 1),
-            output_field=IntegerField(),
-        )
-
-
-def starts_of(days: Sequence[date]) -> list[datetime]:
-    """Return the start of each day in the user's time zone."""
-    zone = timezone.get_current_timezone()
-    return [datetime.combine(day, time(0), tzinfo=zone) for day in days]
-
-
-def end_of(day: date) -> datetime:
-    """Return the end of a day in the user's time zone."""
-    return starts_of([day + timedelta(days=1)])[0] - timedelta(microseconds=1)
-
 
 DAYS, WEEK = 60, 7
 NOTED = 2
@@ -120,7 +75,7 @@ class History:
 
 
 def history(monitor: MonitorTask, now: datetime) -> History:
-    axis = Days.last(DAYS, now)
+    axis = DayAxis.last(DAYS, now)
     days = _days(monitor, axis)
     week = _week(days)
     first = next((place for place, day in enumerate(days) if day.close is not None), None)
@@ -180,7 +135,7 @@ def _period(count: int) -> str:
     return ngettext("%(n)s day, last check of each day", "%(n)s days, last check of each day", count) % {"n": count}
 
 
-def _days(monitor: MonitorTask, axis: Days) -> list[Day]:
+def _days(monitor: MonitorTask, axis: DayAxis) -> list[Day]:
     found = [Day() for _day in axis.days]
     closing: dict[int, int] = {}
     for row in _grouped(monitor, axis):
@@ -194,7 +149,7 @@ def _days(monitor: MonitorTask, axis: Days) -> list[Day]:
     return found
 
 
-def _grouped(monitor: MonitorTask, axis: Days) -> Iterator[dict[str, Any]]:
+def _grouped(monitor: MonitorTask, axis: DayAxis) -> Iterator[dict[str, Any]]:
     failed = Q(outcome__in=FAILED)
     rows = SitemapCheck.objects.filter(monitor_task=monitor, created_at__gte=axis.start)
     yield from (
@@ -230,7 +185,7 @@ def _week(days: Sequence[Day]) -> Week:
     )
 
 
-def _notes(monitor: MonitorTask, axis: Days, start: int) -> list[Note]:
+def _notes(monitor: MonitorTask, axis: DayAxis, start: int) -> list[Note]:
     """Return the largest removals that were confirmed by a second check."""
     rows = ChangeRecord.objects.filter(
         monitor_task=monitor,

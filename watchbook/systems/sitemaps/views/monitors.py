@@ -20,6 +20,7 @@ from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health as SourceHealth
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts.svg import Value
+from watchbook.kit.days import DayAxis
 from watchbook.kit.lists.shown import ExportLink
 from watchbook.systems.sitemaps.filters import monitors_of, sample
 from watchbook.systems.sitemaps.forms import BulkForm
@@ -36,7 +37,7 @@ from watchbook.systems.sitemaps.views import (
     with_snapshots,
 )
 from watchbook.systems.sitemaps.views.changes import detail
-from watchbook.systems.sitemaps.views.history import READ, Days, History, history
+from watchbook.systems.sitemaps.views.history import READ, History, history
 from watchbook.systems.sitemaps.views.log import by_day, checks_of, entries_of
 
 TREND_DAYS = 14
@@ -124,7 +125,7 @@ def rows_of(found: Sequence[MonitorTask], now: datetime) -> list[Row]:
 
 def _trends(found: Sequence[MonitorTask], now: datetime) -> dict[UUID, Sequence[Value]]:
     """Count changed URLs per day in one query; None for days without a successful check."""
-    axis = Days.last(TREND_DAYS, now)
+    axis = DayAxis.last(TREND_DAYS, now)
     record = "change_record__"
     rows = (
         SitemapCheck.objects.filter(monitor_task__in=[monitor.pk for monitor in found], created_at__gte=axis.start)

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 from watchbook.base import clock
 from watchbook.base.store.folder import scratch
 from watchbook.base.text import clean_text
+from watchbook.kit.days import end_of
 from watchbook.kit.paging import Page, keyset
 from watchbook.systems.sitemaps import options
 from watchbook.systems.sitemaps.compare.reliability import LastmodFacts, count_lastmods, lastmod_reliability
@@ -44,7 +45,7 @@ from watchbook.systems.sitemaps.views import (
     own_monitor,
     own_snapshot,
 )
-from watchbook.systems.sitemaps.views.history import READ, end_of
+from watchbook.systems.sitemaps.views.history import READ
 
 PER_PAGE = 30
 PARTS_SHOWN = 50
