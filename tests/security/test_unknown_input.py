@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.api_document import openapi_document
 from tests.security.api_world import Operation, World, alice, operations, prepared, real_paths, world
 from watchbook.base.testing.people import client_of
 
@@ -51,6 +52,28 @@ def test_unknown_body_field_is_refused_by_name(operation: Operation, whole: Worl
         answer = whole.browser.generic(operation.method.upper(), path, json.dumps({STRANGE: 1}), "application/json")
     assert answer.status_code == invalid_status(operation), answer.content[:300]
     assert named(answer) == [STRANGE]
+
+
+def single(operation: Operation) -> list[str]:
+    """Return the parameters that are no lists."""
+    facts = openapi_document()["paths"][operation.path][operation.method].get("parameters", ())
+    found = [one for one in facts if one["in"] == "query"]
+    return [one["name"] for one in found if "'array'" not in str(one["schema"])]
+
+
+@pytest.mark.parametrize("operation", [one for one in OPERATIONS if single(one)], ids=str)
+def test_parameter_that_is_given_twice_is_refused_by_name(operation: Operation, whole: World) -> None:
+    path, names = real_paths(operation, whole)[0], single(operation)
+    query = "&".join(f"{name}=1&{name}=2" for name in names)
+    answer = whole.browser.generic(operation.method.upper(), f"{path}?{query}", b"", "application/json")
+    assert answer.status_code == invalid_status(operation), answer.content[:300]
+    assert sorted(named(answer)) == sorted(names)
+
+
+def test_field_that_is_given_twice_is_refused_by_name(whole: World) -> None:
+    body = b'{"name": "a", "query": "x", "name": "b"}'
+    answer = whole.browser.generic("POST", "/api/v1/saved-searches", body, "application/json")
+    assert (answer.status_code, named(answer)) == (422, ["name"])
 
 
 def test_walk_covers_the_whole_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,13 +12,15 @@
 Plain pydantic and not ninja's Schema, which looks up every field of every row in Python: of a list of 100 rows with
 29 fields each, writing the answer takes 1.8 ms unchecked, 2.2 ms checked like this, and 5.9 ms as a Schema.
 
-Reads requests strictly: JSON without NaN, deep nesting or NUL; unknown parameters and fields are refused by name.
+Reads requests strictly: JSON without NaN, deep nesting or NUL; unknown and repeated parameters and fields are refused by
+name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
@@ -143,7 +145,7 @@ class StrictParser(Parser):
 def read_json(raw: bytes) -> Any:
     """Raises Invalid for anything that is not plain JSON."""
     try:
-        return _cleaned(json.loads(raw, parse_constant=_refuse), DEEPEST)
+        return _cleaned(json.loads(raw, parse_constant=_refuse, object_pairs_hook=_each_once), DEEPEST)
     except Invalid:
         raise
     except RecursionError:  # not a ValueError
@@ -154,6 +156,15 @@ def read_json(raw: bytes) -> Any:
 
 def _refuse(name: str) -> Any:
     raise Invalid(f"{name} is not a JSON number.", code="invalid_json")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Of two values of one name, JSON would silently drop the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, count in Counter(name for name, _value in pairs).items() if count > 1]
+        raise Invalid(details=[{"field": name, "message": _("Given more than once.")} for name in names[:50]])
+    return found
 
 
 def _cleaned(value: Any, room: int) -> Any:
@@ -175,12 +186,15 @@ class Accepted:
 
     def __init__(self, operation: Operation) -> None:
         self.query: set[str] = set()
+        # Parameters that may be given several times.
+        self.lists: set[str] = set()
         self.form: set[str] = set()
         self.body: Any = None
         for model in operation.models:
             source, names = model.__ninja_param_source__, getattr(model, "__ninja_flatten_map__", {})
             if source == "query":
                 self.query |= set(names)
+                self.lists |= set(getattr(model, "__ninja_collection_fields__", ()))
             elif source in {"form", "file"}:
                 self.form |= set(names) or set(model.model_fields)
             elif source == "body":
@@ -191,12 +205,15 @@ class Accepted:
             self.body = next(iter(declared["content"].values()))["schema"].get("properties")
 
     def refuse_unknown(self, request: HttpRequest) -> None:
-        """Raise Invalid with the name of every parameter and field that the operation does not know."""
+        """Raise Invalid with each parameter and field that is unknown, or that has more values than are read."""
         strange = [name for name in request.GET if name not in self.query]
         unknown = [{"field": name, "message": _("Unknown parameter.")} for name in strange]
         unknown += [{"field": name, "message": _("Unknown field.")} for name in self._strange_fields(request)]
         if unknown:
             raise Invalid(details=unknown[:50], code="unknown_field")
+        repeated = [name for name in request.GET if name not in self.lists and len(request.GET.getlist(name)) > 1]
+        if repeated:
+            raise Invalid(details=[{"field": name, "message": _("Given more than once.")} for name in repeated])
 
     def _strange_fields(self, request: HttpRequest) -> list[str]:
         if self.form:

@@ -66,7 +66,8 @@ def web_address(raw: str) -> str:
 PUBLIC_URL = Option(
     "WATCHBOOK_PUBLIC_URL", web_address, default="http://127.0.0.1:8000",
     group="address", title=_("Public address"),
-    help="Public address of this server, used in links and e-mails.",
+    help="Public address of this server, used in links and e-mails. If it is not set, links have the port of"
+    " WATCHBOOK_BIND.",
 )  # fmt: skip
 ALLOWED_HOSTS = Option(
     "WATCHBOOK_ALLOWED_HOSTS", words, default=NO_WORDS,
@@ -74,9 +75,15 @@ ALLOWED_HOSTS = Option(
 )  # fmt: skip
 
 
+def _local_address() -> str:
+    """Return the default address with the port on which the server listens, if that is known."""
+    port = BIND.value.rpartition(":")[2]
+    return f"http://127.0.0.1:{port}" if port.isdecimal() and 0 < int(port) <= 65535 else PUBLIC_URL.default
+
+
 def address_settings() -> dict[str, Any]:
     """Return the settings of Django that follow from the public address."""
-    address = PUBLIC_URL.value
+    address = PUBLIC_URL.value if PUBLIC_URL.is_set else _local_address()
     parts = urlsplit(address)
     if "*" in ALLOWED_HOSTS.value:
         raise InvalidSetting("WATCHBOOK_ALLOWED_HOSTS must name hosts; * is not one")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -101,12 +102,25 @@ class InvalidTopic(Exception):
         super().__init__(self.message)
 
 
+# One site under many names; the m. and www. forms are below them.
+DOMAINS = ("nga.cn", "ngabbs.com", "ngacn.cc", "nga.178.com", "nga.donews.com")
 _TID = re.compile(r"[?&]tid=(\d{1,18})(?!\d)", re.ASCII)
+_HOST = re.compile(r"\A(?:(?:https?:)?//)?([^/?#\s]+)/", re.IGNORECASE)
+
+
+def is_forum(netloc: str) -> bool:
+    """Return whether a host is the forum under one of its names, or the address of the operator."""
+    host = netloc.partition(":")[0].rstrip(".").lower()
+    is_known = any(host == domain or host.endswith(f".{domain}") for domain in DOMAINS)
+    return is_known or netloc == urlsplit(options.BASE_URL.value).netloc
 
 
 def topic_number(text: str) -> int:
-    """Return the number of a topic from its number or its address."""
+    """Return the number of a topic from its number or its address; an address without a host is one of the forum."""
     text = text.strip()
+    host = _HOST.match(text)
+    if host and not is_forum(host[1]):
+        raise InvalidTopic
     found = _TID.search(text)
     number = int(found[1]) if found else int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
     if number <= 0:

@@ -42,8 +42,6 @@ BOARD, TOPIC, FOLLOW, AUTHOR, PAST = "board", "topic", "follow", "author", "past
 AUTHOR_REQUESTS = 2
 # Newest rows among which the name of an author is looked for: no index has their numbers.
 AUTHOR_ROWS = 100_000
-# One site under many names; the m. and www. forms are below them.
-DOMAINS = ("nga.cn", "ngabbs.com", "ngacn.cc", "nga.178.com", "nga.donews.com")
 EVERY_MINUTES = 720
 # Each run reads the topic list until a page and the one after it hold no topic of the last 3 days.
 LIST_REQUESTS = 2
@@ -54,8 +52,7 @@ _SHORT = re.compile(r"\A(?:nga\s*)?(fid|tid)\s*[=:：]\s*(-?\d{1,12})\Z", re.IGN
 def read(pasted: Pasted) -> Found | Refusal | None:
     if short := _SHORT.match(pasted.text):
         return _found({short[1].lower(): short[2]})
-    own = urlsplit(options.BASE_URL.value).netloc
-    if not pasted.is_on(*DOMAINS) and urlsplit(pasted.url).netloc != own:
+    if not actions.is_forum(urlsplit(pasted.url).netloc):
         return None
     return _found(pasted.query)
 

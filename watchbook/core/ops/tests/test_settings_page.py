@@ -49,6 +49,22 @@ def operator(client: Client) -> Any:
     return person
 
 
+@pytest.mark.parametrize(
+    ("bind", "public", "expected"),
+    [
+        ("127.0.0.1:8123", "", "http://127.0.0.1:8123"),
+        ("0.0.0.0:8123", "", "http://127.0.0.1:8123"),
+        ("127.0.0.1:0", "", "http://127.0.0.1:8000"),
+        ("", "", "http://127.0.0.1:8000"),
+        ("127.0.0.1:8123", "https://watch.example.com", "https://watch.example.com"),
+    ],
+)
+def test_links_have_the_port_of_the_server_until_a_public_address_is_set(monkeypatch, bind, public, expected):
+    monkeypatch.setenv("WATCHBOOK_BIND", bind)
+    monkeypatch.setenv("WATCHBOOK_PUBLIC_URL", public)
+    assert address_settings()["PUBLIC_URL"] == expected
+
+
 def test_every_group_has_fields_and_every_field_a_group() -> None:
     used = {option.group for option in stored.storable().values()}
     assert used == set(groups())

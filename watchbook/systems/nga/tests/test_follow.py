@@ -51,13 +51,17 @@ def topic(board):
 @pytest.mark.parametrize(
     "text",
     ["40000123", " 40000123 ", "https://bbs.nga.cn/read.php?tid=40000123", "/read.php?page=65&tid=40000123#l5",
-     "http://nga.178.com/read.php?tid=40000123&page=e"],
+     "http://nga.178.com/read.php?tid=40000123&page=e", "read.php?tid=40000123", "m.nga.cn/read.php?tid=40000123"],
 )  # fmt: skip
 def test_topic_number_is_read_from_number_or_address(text):
     assert actions.topic_number(text) == 40000123
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "灯塔", "https://bbs.nga.cn/read.php?pid=5", "1" * 19, "1.5"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "-5", "灯塔", "https://bbs.nga.cn/read.php?pid=5", "1" * 19, "1.5",
+     "https://forum.example/read.php?tid=5", "//notnga.cn/read.php?tid=5", "forum.example/read.php?tid=5"],
+)  # fmt: skip
 def test_other_text_is_refused(text):
     with pytest.raises(actions.InvalidTopic):
         actions.topic_number(text)
