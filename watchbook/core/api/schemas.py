@@ -12,8 +12,8 @@
 Plain pydantic and not ninja's Schema, which looks up every field of every row in Python: of a list of 100 rows with
 29 fields each, writing the answer takes 1.8 ms unchecked, 2.2 ms checked like this, and 5.9 ms as a Schema.
 
-Reads requests strictly: JSON without NaN, deep nesting or NUL; unknown and repeated parameters and fields are refused by
-name.
+Reads requests strictly: JSON without NaN, deep nesting or NUL; unknown and repeated parameters and fields are refused
+by name.
 """
 
 from __future__ import annotations
