@@ -200,6 +200,7 @@ SAMPLES = [
         "# Tides\n\nHigh at **six**, see [times](https://example.org/t).\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n"
         "| 1 | 2 |\n\n```python\nx = 1\n```\n",
     ),
+    Sample("Table as text", "", "Line\t2026\nPier 4\t22:40\n"),
     Sample("Text without marks", "", "First line\nsecond line\n\nNext - with a dash"),
     Sample("Text that is an address", "", "https://example.org/tide"),
 ]
@@ -254,6 +255,9 @@ EXPECTED = {
         '<h1>Tides</h1><p>High at <strong>six</strong>, see <a href="https://example.org/t">times</a>.</p><ul>'
         "<li>one</li><li>two</li></ul><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td>"
         '<td>2</td></tr></tbody></table><pre><code class="language-python">x = 1</code></pre>'
+    ),
+    "Table as text": (
+        "<table><tbody><tr><td>Line</td><td>2026</td></tr><tr><td>Pier 4</td><td>22:40</td></tr></tbody></table>"
     ),
     "Text without marks": ("<p>First line</p><p>second line</p><p>Next - with a dash</p>"),
     "Text that is an address": ('<p><a href="https://example.org/tide">https://example.org/tide</a></p>'),

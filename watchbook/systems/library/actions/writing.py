@@ -23,6 +23,7 @@ from watchbook.systems.library.store.publish import KIND, page_id_of
 SHOWN = 8
 # Pages that are read to find the best of them.
 CANDIDATES, MOST_WORDS = 40, 5
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class LinkTarget:
 
 
 def link_targets(user: User, page_id: UUID, words: str) -> list[LinkTarget]:
-    """Return pages of the workspace that the user can read, by beginnings of words of the title, or those changed last.
+    """Return pages of the workspace that the user can read, by beginnings of words of the title, or by id.
 
-    First those that begin with the words, then those of the same space, then the newest.
+    First those that begin with the words, then those of the same space, then the newest. Without words those changed
+    last.
     """
     with access.reading():
         return _targets(user, access.page_for(user, page_id), words)
@@ -49,7 +51,9 @@ def _targets(user: User, page: Page, words: str) -> list[LinkTarget]:
     rows = access.readable(user).live().filter(space_id__in=spaces).exclude(pk=page.pk)
     rows = rows.select_related("space").defer("content")
     wanted = clean_text(words).strip()[:200]
-    if wanted:
+    if _ID.fullmatch(wanted):  # of an address that was pasted
+        shown = access.sight(user).show(rows.filter(pk=wanted))
+    elif wanted:
         found = rows.filter(pk__in=titled(access.scopes_in(user, spaces), wanted, CANDIDATES))
         shown = access.sight(user).show(found.order_by("-updated_at", "pk"))
         start = wanted.lower()

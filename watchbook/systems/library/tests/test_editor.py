@@ -78,6 +78,8 @@ def test_link_targets_are_found_by_words_of_the_title(desk, pages, django_assert
     assert client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": "home"}).json()[0]["title"] == "Home"
     for words in ("ight", "...", "night fog"):
         assert client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": words}).json() == []
+    by_id = client_of(desk.wanda).get(url("link_targets", tides.pk), {"q": str(bus.pk)}).json()
+    assert by_id == [first], "the address of a page was pasted"
     latest = client_of(desk.rene).get(url("link_targets", tides.pk)).json()
     assert [one["id"] for one in latest][:2] == [str(night.pk), str(bus.pk)]
 
@@ -89,6 +91,8 @@ def test_link_targets_leave_out_spaces_and_pages_that_cannot_be_read(desk, pages
     found = client_of(desk.wanda).get(url("link_targets", pages[1].pk), {"q": "night"}).json()
     assert [one["title"] for one in found] == ["The night"]
     assert client_of(desk.xaver).get(url("link_targets", pages[1].pk)).status_code == 404
+    for gone in (pages[2], Page.objects.get(title="Night plans")):
+        assert client_of(desk.wanda).get(url("link_targets", pages[1].pk), {"q": str(gone.pk)}).json() == []
 
 
 def test_people_are_those_who_can_read_the_page(desk, pages):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from watchbook.systems.library import actions
 from watchbook.systems.library.models import Page
 from watchbook.systems.library.store.publish import page_path
 from watchbook.systems.library.views import answers, given, reader
+from watchbook.systems.library.views.links import broken_link
 
 
 @require_GET
@@ -49,8 +51,8 @@ def written(request: HttpRequest) -> str:
     return actions.from_markdown(given(request, "markdown")) if is_markdown else given(request, "content")
 
 
-def addresses(page: Page) -> dict[str, str]:
-    """Return the addresses that the editor uses, and where its icons are."""
+def addresses(page: Page, broken: Sequence[str]) -> dict[str, str]:
+    """Return the addresses that the editor uses, where its icons are, and which pages its links do not reach."""
     return {
         "files": f"{page_path(page.pk)}files/",
         "targets": reverse("library:link_targets", args=[page.pk]),
@@ -58,6 +60,7 @@ def addresses(page: Page) -> dict[str, str]:
         "convert": reverse("library:convert", args=[page.pk]),
         "create": reverse("library:create", args=[page.space_id]),
         "parent": str(page.parent_page_id or ""),
+        "broken": " ".join(broken),
         "sprite": asset_url("kit/icons.svg"),
         "icons": asset_url("library/icons-editor.svg"),
     }
@@ -74,6 +77,7 @@ def words() -> dict[str, Any]:
         "keys": {"choose": _("choose"), "insert": _("insert"), "close": _("close")},
         "table": {
             "rowAbove": _("Insert row above"), "rowBelow": _("Insert row below"), "headRow": _("Header row"),
+            "copyRow": _("Duplicate row"),
             "deleteRow": _("Delete row"), "columnBefore": _("Insert column before"),
             "columnAfter": _("Insert column after"), "left": _("Align left"), "centre": _("Align centre"),
             "right": _("Align right"), "merge": _("Merge or split cells"), "deleteColumn": _("Delete column"),
@@ -90,6 +94,9 @@ def _places() -> dict[str, str]:
         "createPage": _("Create page “#”"), "uploading": _("Uploading"), "cancel": _("Cancel"),
         "notUploaded": _("# was not uploaded"), "failed": _("The server did not accept it. Try again."),
         "addBlock": _("Add block"), "moveBlock": _("Move block"), "moveUp": _("Move up"), "moveDown": _("Move down"),
+        "link": _("Link"), "openPage": _("Open page"), "editLink": _("Edit link"), "removeLink": _("Remove link"),
+        "badLink": _("Enter an address, for example https://example.org."), "apply": _("Apply"),
+        "brokenLink": broken_link(),
         "duplicate": _("Duplicate"), "remove": _("Delete"), "noTitle": _("no text"),
     }  # fmt: skip
 

@@ -22,9 +22,13 @@ from watchbook.systems.library.views.layout import frame
 def with_links(user: User, page: Page, text: str) -> dict[str, Any]:
     """Return the links of a page and its text, in which links to pages that are gone or hidden are marked."""
     found = actions.links_of(user, page)
-    words = _("This page is in the trash, was deleted, or is not shared with you.")
-    shown = mark_safe(mark_broken(text, found.broken, words))  # noqa: S308 - the text is clean, the words are ours
+    shown = mark_safe(mark_broken(text, found.broken, broken_link()))  # noqa: S308 - the text is clean, the words are ours
     return {"links": found, "text": shown}
+
+
+def broken_link() -> str:
+    """Return what is said at a link that leads nowhere for this user."""
+    return _("This page is in the trash, was deleted, or is not shared with you.")
 
 
 @require_GET

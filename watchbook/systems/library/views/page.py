@@ -105,7 +105,7 @@ def page(request: HttpRequest, page_id: UUID) -> HttpResponse:
     context |= about(request, found)
     context |= with_links(reader(request), found, context["text"])
     if around["may_write"]:
-        context |= _writing(request, found)
+        context |= _writing(request, found, context["links"].broken)
         context["suggested"] = actions.list_suggestions(reader(request), page_id).count()
         context["shares"] = actions.list_shares(reader(request), page_id).count()
     return render(request, "library/page.html", context)
@@ -132,11 +132,12 @@ def _file(request: HttpRequest, found: Page) -> dict[str, Any]:
     }
 
 
-def _writing(request: HttpRequest, found: Page) -> dict[str, Any]:
+def _writing(request: HttpRequest, found: Page, broken: list[str]) -> dict[str, Any]:
     """What the editor needs; with `view=markdown` the text as Markdown, in a field that works without a script."""
+    addresses = editor.addresses(found, broken)
     if request.GET.get("view") == "markdown":
-        return {"markdown": to_markdown(found.content), "addresses": editor.addresses(found), "words": {}}
-    return {"addresses": editor.addresses(found), "words": editor.words()}
+        return {"markdown": to_markdown(found.content), "addresses": addresses, "words": {}}
+    return {"addresses": addresses, "words": editor.words()}
 
 
 def _history(request: HttpRequest, found: Page) -> dict[str, Any]:

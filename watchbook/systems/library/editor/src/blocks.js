@@ -6,9 +6,11 @@ import { Subscript } from "@tiptap/extension-subscript";
 import { Superscript } from "@tiptap/extension-superscript";
 import { Table, TableCell, TableHeader, TableRow } from "@tiptap/extension-table";
 import { Placeholder } from "@tiptap/extensions";
+import { NodeSelection } from "@tiptap/pm/state";
 import { StarterKit } from "@tiptap/starter-kit";
 import { icon, made, typing, words } from "./page.js";
 import { highlighter, LANGUAGES } from "./languages.js";
+import { fieldAt } from "./pop.js";
 
 const CALLOUTS = ["note", "tip", "important", "warning", "caution"];
 const ADDRESS = /^(https?:|mailto:|tel:|obsidian:|zotero:|\/(?!\/)|#)/i;
@@ -79,11 +81,16 @@ const Figure = Node.create({
         holder.replaceChildren(shown(current.attrs), bar);
         caption.classList.toggle("is-empty", current.content.size === 0);
       };
+      const describe = (given) => {
+        editor.view.dispatch(editor.state.tr.setNodeMarkup(getPos(), undefined, { ...current.attrs, alt: given }));
+        typing(editor).run();
+      };
       alt.addEventListener("click", () => {
-        const given = window.prompt(words.askAlt, current.attrs.alt);
-        if (given === null) return;
-        const change = editor.state.tr.setNodeMarkup(getPos(), undefined, { ...current.attrs, alt: given.trim() });
-        editor.view.dispatch(change);
+        fieldAt(alt.getBoundingClientRect(), { label: words.askAlt, value: current.attrs.alt }, describe, () => typing(editor).run());
+      });
+      // The picture itself is selected: Backspace removes it, and it can be copied.
+      holder.addEventListener("click", (event) => {
+        if (!bar.contains(event.target)) editor.view.dispatch(editor.state.tr.setSelection(NodeSelection.create(editor.state.doc, getPos())));
       });
       remove.addEventListener("click", () => {
         editor.view.dispatch(editor.state.tr.delete(getPos(), getPos() + current.nodeSize));

@@ -4,13 +4,15 @@ import { DOMParser as Parser, Fragment } from "@tiptap/pm/model";
 import { Selection, TextSelection } from "@tiptap/pm/state";
 import { extensions } from "./blocks.js";
 import { Handles } from "./handles.js";
-import { Menus } from "./menus.js";
+import { Keys } from "./keys.js";
+import { askLink, Links } from "./links.js";
+import { Menus, pageLink } from "./menus.js";
 import { ask, form, place, text, typing } from "./page.js";
-import { cleanPaste, isMarkdown, withoutStyles } from "./paste.js";
+import { asTable, cleanPaste, isMarkdown, withoutStyles } from "./paste.js";
 import { changes, moved } from "./rebase.js";
 import { Saving } from "./save.js";
 import { stored } from "./stored.js";
-import { askLink, toolbar } from "./toolbar.js";
+import { toolbar } from "./toolbar.js";
 import { Uploads } from "./upload.js";
 
 const PARSE = { preserveWhitespace: true };
@@ -75,21 +77,37 @@ const withLastLine = (doc, shown) => {
   return doc.copy(doc.content.append(Fragment.from(last)));
 };
 
+// As if it had been copied as HTML: what is pasted into a line or a list goes on there.
 const pasteMarkdown = (editor, words) => {
   const body = new FormData();
   body.set("markdown", words);
   ask(place.convert, body)
-    .then((given) => typing(editor).insertContent(given.html, { parseOptions: PARSE }).run())
+    .then((given) => (typing(editor).run(), editor.view.pasteHTML(given.html)))
     .catch(() => typing(editor).insertContent(words).run());
+};
+
+// The address of a page of this server, copied from the browser: a link with its title.
+const OWN_PAGE = /^\/library\/pages\/([0-9a-f-]{36})\/(#\S*)?$/;
+const ownPage = (words) => (words.trim().startsWith(`${location.origin}/`) ? OWN_PAGE.exec(words.trim().slice(location.origin.length)) : null);
+const pastePage = (editor, [path, id]) => {
+  const plain = [{ type: "text", text: location.origin + path, marks: [{ type: "link", attrs: { href: path } }] }];
+  ask(`${place.targets}?q=${id}`)
+    .then(([page]) => (page ? pageLink({ ...page, url: path }) : plain))
+    .catch(() => plain)
+    .then((content) => typing(editor).insertContent(content).run());
 };
 
 const write = () => {
   const uploads = new Uploads();
   let isShift = false;
+  const leave = async (address) => {
+    await saving.save(true);
+    location.assign(address);
+  };
   const editor = new Editor({
     element: { mount: text },
     injectCSS: false,
-    extensions: [...extensions(text.dataset.placeholder), Menus(uploads), Handles, uploads.extension()],
+    extensions: [...extensions(text.dataset.placeholder), Menus(uploads), Handles, Keys, Links(leave), uploads.extension()],
     content: withoutStyles(form.elements.content.value),
     parseOptions: PARSE,
     editorProps: {
@@ -116,8 +134,13 @@ const write = () => {
         const isCode = view.state.selection.$from.parent.type.spec.code;
         const words = given?.getData("text/plain") || "";
         const isPlain = !given?.getData("text/html") || given.types.includes("vscode-editor-data");
-        if (isCode || isShift || !isPlain || !isMarkdown(words)) return false;
-        pasteMarkdown(editor, words);
+        if (isCode || isShift || !isPlain || !words) return false;
+        const own = view.state.selection.empty && ownPage(words);
+        const table = asTable(words);
+        if (own) pastePage(editor, own);
+        else if (table) view.pasteHTML(table);
+        else if (isMarkdown(words)) pasteMarkdown(editor, words);
+        else return false;
         return true;
       },
       handleClick: (_view, _position, event) => {

@@ -61,7 +61,7 @@ const replaced = (editor, now, content) => {
   typing(editor).insertContentAt({ from: now.from, to: now.to + closing }, content).run();
 };
 
-const pageLink = (page) => [{ type: "text", text: page.title, marks: [{ type: "link", attrs: { href: page.url, "data-page": page.id } }] }];
+export const pageLink = (page) => [{ type: "text", text: page.title, marks: [{ type: "link", attrs: { href: page.url, "data-page": page.id } }] }];
 const mention = (person) => [{ type: "mention", attrs: { person: person.id, name: person.name } }, { type: "text", text: " " }];
 
 // What is typed while the server answers moves the range.

@@ -1,6 +1,4 @@
 // What other programs put on the clipboard becomes the blocks of a page.
-import { made } from "./page.js";
-
 const inert = document.implementation.createHTMLDocument("");
 const element = (tag) => inert.createElement(tag);
 const unwrap = (node) => node.replaceWith(...node.childNodes);
@@ -279,8 +277,14 @@ const SURE = /^(#{1,6} \S|```|- \[[ xX]\] |\|.+\|\s*\n\|[\s:|-]+\|)/m;
 const SIGNS = [/^[-*+] \S/m, /^\d+\. \S/m, /^> \S/m, /\*\*\S[^*]*\*\*/, /\[[^\]\n]+\]\((https?:|\/)[^)\s]+\)/, /`[^`\n]+`/, /\[\[[^\]\n]+\]\]/];
 export const isMarkdown = (words) => SURE.test(words) || SIGNS.filter((sign) => sign.test(words)).length >= (/^[-*+] \S.*\n[-*+] \S/m.test(words) ? 1 : 2);
 
-export const asParagraphs = (words) => {
-  const box = made("div");
-  for (const part of words.split(/\n{2,}/)) box.append(made("p", {}, part));
-  return box.innerHTML;
+// Lines with equal numbers of tabs are the cells of a table: so terminals and databases write them.
+export const asTable = (words) => {
+  const rows = words.replace(/\r/g, "").replace(/\n+$/, "").split("\n").map((line) => line.split("\t"));
+  if (rows.length < 2 || rows[0].length < 2 || rows.some((cells) => cells.length !== rows[0].length || !cells[0].trim())) return "";
+  const table = element("table");
+  for (const cells of rows) {
+    const row = table.appendChild(element("tr"));
+    for (const cell of cells) row.appendChild(element("td")).textContent = cell.trim();
+  }
+  return table.outerHTML;
 };

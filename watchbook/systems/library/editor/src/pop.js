@@ -1,7 +1,18 @@
 // A list that opens at a place of the text: the keyboard chooses in it while the cursor stays where it is.
-import { icon, made } from "./page.js";
+import { icon, made, words } from "./page.js";
 
 let count = 0;
+
+// Below a place of the text, above it where there is no room. The style object is not the style attribute: the policy of
+// the site allows it.
+export const put = (dom, rect) => {
+  const height = dom.offsetHeight;
+  const isAbove = rect.bottom + height > window.innerHeight && rect.top > height + 60;
+  const top = isAbove ? rect.top - height - 6 : rect.bottom + 6;
+  const left = Math.max(8, Math.min(rect.left, document.documentElement.clientWidth - dom.offsetWidth - 8));
+  dom.style.top = `${top + window.scrollY}px`;
+  dom.style.left = `${left + window.scrollX}px`;
+};
 
 export class Pop {
   constructor(owner, { label, role = "listbox" }) {
@@ -30,7 +41,7 @@ export class Pop {
     if (foot.length) rows.push(this.#foot(foot));
     this.dom.replaceChildren(...rows);
     if (!this.isOpen) document.body.append(this.dom);
-    this.#put(rect);
+    put(this.dom, rect);
     this.#mark();
   }
 
@@ -55,17 +66,6 @@ export class Pop {
       foot.append(part);
     }
     return foot;
-  }
-
-  // The style object is not the style attribute: the policy of the site allows it.
-  #put(rect) {
-    const { style } = this.dom;
-    const height = this.dom.offsetHeight;
-    const isAbove = rect.bottom + height > window.innerHeight && rect.top > height + 60;
-    const top = isAbove ? rect.top - height - 6 : rect.bottom + 6;
-    const left = Math.max(8, Math.min(rect.left, document.documentElement.clientWidth - this.dom.offsetWidth - 8));
-    style.top = `${top + window.scrollY}px`;
-    style.left = `${left + window.scrollX}px`;
   }
 
   #mark() {
@@ -132,4 +132,35 @@ export const menuAt = (button, label, items, back) => {
   menu.show(items.map((item) => ({ ...item, run: () => (close(), item.run()) })), button.getBoundingClientRect());
   document.addEventListener("keydown", onKey, true);
   document.addEventListener("mousedown", onDown, true);
+};
+
+// A field for one line at a place of the text. `apply` returns what is wrong with the line, or nothing.
+export const fieldAt = (rect, { label, value, hint = "" }, apply, back) => {
+  const form = made("form", { class: "pop pop--field", novalidate: "" });
+  const field = made("input", { class: "input", value, placeholder: hint, autocomplete: "off", "aria-label": label });
+  const wrong = made("p", { class: "pop-wrong", role: "alert" });
+  const line = made("div", { class: "pop-line" });
+  line.append(field, made("button", { class: "btn btn--small btn--primary" }, words.apply));
+  form.append(made("p", { class: "pop-group" }, label), line, wrong);
+  const close = () => {
+    form.remove();
+    document.removeEventListener("mousedown", onDown, true);
+  };
+  const onDown = (event) => {
+    if (!form.contains(event.target)) close();
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    wrong.textContent = apply(field.value.trim()) || "";
+    if (!wrong.textContent) close();
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    close();
+    back();
+  });
+  document.addEventListener("mousedown", onDown, true);
+  document.body.append(form);
+  put(form, rect);
+  field.select();
 };

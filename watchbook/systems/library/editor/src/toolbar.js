@@ -1,22 +1,10 @@
 // The buttons above the text: what they do, what they show, and how the keyboard reaches them.
 import { closeHistory } from "@tiptap/pm/history";
+import { TextSelection } from "@tiptap/pm/state";
 import { blockMenu } from "./handles.js";
+import { askLink } from "./links.js";
 import { form, text, typing, words } from "./page.js";
 import { menuAt } from "./pop.js";
-
-const isAddress = (given) => /^(https?:\/\/|(mailto|tel|obsidian|zotero):|\/(?!\/))/i.test(given);
-
-export const askLink = (editor) => {
-  const given = window.prompt(words.askLink, editor.getAttributes("link").href || "https://");
-  if (given === null) return;
-  const address = given.trim();
-  const chain = typing(editor).extendMarkRange("link");
-  if (!address) chain.unsetLink().run();
-  else if (!isAddress(address)) return;
-  else if (editor.state.selection.empty && !editor.isActive("link")) {
-    chain.insertContent({ type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] }).run();
-  } else chain.setLink({ href: address, "data-page": null, "data-file": null }).run();
-};
 
 // Not inside a list item: a table there can hardly be left, and Markdown has none.
 export const insertTable = (editor) => {
@@ -29,22 +17,30 @@ export const insertTable = (editor) => {
   chain.insertTable({ rows: 3, cols: 3, withHeaderRow: true }).run();
 };
 
-const moveRow = (editor, step) => {
-  const { state, view } = editor;
-  const { $from } = state.selection;
+// The row of the cursor: its place, and its table.
+const rowAround = ({ selection: { $from } }) => {
   for (let depth = $from.depth; depth > 0; depth -= 1) {
     if ($from.node(depth).type.name !== "tableRow") continue;
-    const table = $from.node(depth - 1);
-    const index = $from.index(depth - 1);
-    const row = $from.node(depth);
-    if (!table.maybeChild(index + step)) return;
-    const from = $from.before(depth);
-    const target = step < 0 ? from - table.child(index - 1).nodeSize : from + table.child(index + 1).nodeSize;
-    const offset = $from.pos - from;
-    const tr = closeHistory(state.tr).delete(from, from + row.nodeSize).insert(target, row);
-    view.dispatch(tr.setSelection(state.selection.constructor.near(tr.doc.resolve(target + offset))));
-    return;
+    return { row: $from.node(depth), from: $from.before(depth), table: $from.node(depth - 1), index: $from.index(depth - 1), offset: $from.pos - $from.before(depth) };
   }
+  return null;
+};
+
+const moveRow = (editor, step) => {
+  const { state, view } = editor;
+  const { row, from, table, index, offset } = rowAround(state) || {};
+  if (!row || !table.maybeChild(index + step)) return;
+  const target = step < 0 ? from - table.child(index - 1).nodeSize : from + table.child(index + 1).nodeSize;
+  const tr = closeHistory(state.tr).delete(from, from + row.nodeSize).insert(target, row);
+  view.dispatch(tr.setSelection(TextSelection.near(tr.doc.resolve(target + offset))));
+};
+
+const copyRow = (editor) => {
+  const { row, from, offset } = rowAround(editor.state) || {};
+  if (!row) return;
+  const target = from + row.nodeSize;
+  const tr = closeHistory(editor.state.tr).insert(target, row);
+  editor.view.dispatch(tr.setSelection(TextSelection.near(tr.doc.resolve(target + offset))));
 };
 
 const menus = (editor) => {
@@ -55,6 +51,7 @@ const menus = (editor) => {
     row: [
       { title: t.rowAbove, icon: "row-above", run: run("addRowBefore") },
       { title: t.rowBelow, icon: "row-below", run: run("addRowAfter") },
+      { title: t.copyRow, icon: "copy", run: () => (copyRow(editor), typing(editor).run()) },
       { title: words.moveUp, icon: "up", run: () => (moveRow(editor, -1), typing(editor).run()) },
       { title: words.moveDown, icon: "down", run: () => (moveRow(editor, 1), typing(editor).run()) },
       { title: t.headRow, icon: "table", run: run("toggleHeaderRow") },

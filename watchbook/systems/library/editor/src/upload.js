@@ -7,6 +7,9 @@ import { csrf, icon, made, place, words } from "./page.js";
 const key = new PluginKey("uploads");
 const size = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
+// On which side text that is inserted there comes: the card moves with the words before it.
+const widget = (at, { id, card }, side = 1) => Decoration.widget(at, card, { id, card, side, stopEvent: () => true, ignoreSelection: true });
+
 export class Uploads {
   constructor() {
     this.count = 0;
@@ -80,9 +83,14 @@ export class Uploads {
     if (given.type.startsWith("image/") && given.width) {
       const figure = schema.nodes.figure.create({ src: given.url, alt: "" });
       const $at = tr.doc.resolve(mark.from);
-      const isEmptyLine = $at.parent.type.name === "paragraph" && $at.parent.content.size === 0;
-      if (isEmptyLine) tr.replaceWith($at.before(), $at.after(), figure);
-      else tr.insert($at.depth ? $at.after(1) : mark.from, figure);
+      // The line of a file that was chosen before this one and is still on its way stays.
+      const isFirst = !key.getState(state).find(mark.from, mark.from, (spec) => spec.id < id).length;
+      const isEmptyLine = isFirst && $at.parent.type.name === "paragraph" && $at.parent.content.size === 0;
+      const spot = isEmptyLine ? $at.before() : $at.depth ? $at.after(1) : mark.from;
+      if (isEmptyLine) tr.replaceWith(spot, $at.after(), figure);
+      else tr.insert(spot, figure);
+      // Files that were chosen after this one come below it, whichever is uploaded first.
+      tr.setMeta(key, { behind: { id, from: mark.from, at: spot + figure.nodeSize } });
     } else {
       const link = schema.marks.link.create({ href: given.url, "data-file": given.id });
       tr.insert(mark.from, schema.text(given.name, [link]));
@@ -103,9 +111,10 @@ export class Uploads {
           state: {
             init: () => DecorationSet.empty,
             apply: (tr, before) => {
-              let set = before.map(tr.mapping, tr.doc);
               const told = tr.getMeta(key);
-              if (told?.add) set = set.add(tr.doc, [Decoration.widget(told.add.at, told.add.card, { id: told.add.id, side: 1, stopEvent: () => true, ignoreSelection: true })]);
+              const later = told?.behind ? before.find(told.behind.from, told.behind.from, (spec) => spec.id > told.behind.id) : [];
+              let set = before.remove([...later]).map(tr.mapping, tr.doc).add(tr.doc, later.map(({ spec }) => widget(told.behind.at, spec, -1)));
+              if (told?.add) set = set.add(tr.doc, [widget(told.add.at, told.add)]);
               if (told?.remove) set = set.remove(set.find(undefined, undefined, (spec) => spec.id === told.remove));
               return set;
             },
