@@ -204,7 +204,11 @@ def tree(space: Space) -> dict[str, str]:
     fronts = dict(PageSource.objects.filter(page__space=space).values_list("page_id", "front"))
     found = {
         names[str(pk)]: fronts.get(pk, "")
-        + re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", lambda hit: names[hit[0]], without_ids(page.content))
+        + re.sub(
+            r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+            lambda hit: names.get(hit[0], hit[0]),
+            without_ids(page.content),
+        )
         for pk, page in rows.items()
     }
     return found | {names[str(file.pk)]: file.sha256 for file in files}
