@@ -178,6 +178,23 @@ def test_page_shows_newest_text_difference_and_curve(entry, reader, chief):
     assert Candidate.objects.get().status == "pending"
 
 
+@pytest.mark.parametrize("view", ["", "list"])
+def test_list_shows_counts_as_last_read_and_what_changed(platform, entry, reader, view):
+    before = squeezed(reader.get("/notes/notes/", {"view": view}).content.decode())
+    assert "Edited" not in before
+    assert "Likes at each reading" not in before
+    entry.text, entry.liked = "Lights along the harbour.", "99"
+    read(1.1)
+    page = squeezed(reader.get("/notes/notes/", {"view": view}).content.decode())
+    assert "99" in page
+    assert "Edited" in page
+    assert ("Likes at each reading" in page) is (view == "")
+    platform.mood(entry.note_id, "gone")
+    read(7.1)
+    read(8.2)
+    assert "Deleted on the platform" in squeezed(reader.get("/notes/notes/", {"view": view}).content.decode())
+
+
 def test_api_and_command(n8n, entry, capsys):
     entry.text, entry.liked = "Lights along the harbour.", "99"
     read(1.1)

@@ -5,7 +5,7 @@ Comments of collected notes: the list of all, and the thread below one note.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,13 +24,24 @@ from watchbook.core.accounts.audit import export
 from watchbook.core.media.models import FileReference, FileState, KeptFile
 from watchbook.core.media.store import files_of
 from watchbook.core.stream import selection
+from watchbook.kit.badges import Badge, bad, info
 from watchbook.kit.charts import Chart, Series, lines
 from watchbook.kit.diff import compare
 from watchbook.kit.formatting import size_text, span_text
 from watchbook.systems.notes import actions, filters, options
 from watchbook.systems.notes.access import work_required
 from watchbook.systems.notes.encryption import author_hash
-from watchbook.systems.notes.models import Candidate, CommentVersion, Creator, Note, NoteComment, NoteVersion, NoteWatch
+from watchbook.systems.notes.models import (
+    Candidate,
+    CommentVersion,
+    Creator,
+    Note,
+    NoteComment,
+    NotePoint,
+    NoteVersion,
+    NoteWatch,
+)
+from watchbook.systems.notes.models.readings import Presence
 from watchbook.systems.notes.store import readings
 from watchbook.systems.notes.store.candidates import decrypt_token
 from watchbook.systems.notes.store.documents import KIND, SOURCE, title_of
@@ -52,6 +63,8 @@ TEASER = 200
 class Row:
     note: Note
     files: Sequence[FileReference] = ()
+    watch: NoteWatch | None = None
+    points: Sequence[NotePoint] = ()
 
     @property
     def title(self) -> str:
@@ -63,7 +76,22 @@ class Row:
 
     @property
     def liked(self) -> Figure:
-        return figure_of("liked", self.note.counts.get("liked"))
+        """As last read."""
+        counts = self.watch.counts if self.watch else self.note.counts
+        return figure_of("liked", counts.get("liked"))
+
+    @property
+    def likes(self) -> list[int | None]:
+        """The curve; empty before a second reading with other counts."""
+        counts = [self.note.counts, *(point.counts for point in self.points)]
+        return [(one.get("liked") or {}).get("value") for one in counts] if self.points else []
+
+    @property
+    def badges(self) -> list[Badge]:
+        if self.watch is None:
+            return []
+        states = {"edited": self.watch.version > 1, "gone": self.watch.presence == Presence.GONE}
+        return [NOTE_BADGES[name] for name, is_so in states.items() if is_so]
 
     @property
     def tags(self) -> list[str]:
@@ -116,6 +144,10 @@ class Medium:
 
 
 MOST_VERSIONS, MOST_POINTS = 100, 200
+NOTE_BADGES = {
+    "edited": info(pgettext_lazy("note", "Edited"), "edit"),
+    "gone": bad(Presence.GONE.label, "trash"),
+}
 
 
 @dataclass(frozen=True)
@@ -202,7 +234,6 @@ def notes(request: HttpRequest) -> HttpResponseBase:
     listing = filters.NOTES.show(Note.objects.all(), request.GET, keep=("view",))
     if file := export(request, listing):
         return file
-    files = files_of(SOURCE, [note.note_id for note in listing.page])
     is_list = request.GET.get("view") == "list"
     query = request.GET.copy()
     query.pop("view", None)
@@ -210,12 +241,23 @@ def notes(request: HttpRequest) -> HttpResponseBase:
         **head(request, "notes"),
         "listing": listing,
         "page": listing.page,
-        "rows": [Row(note, files.get(note.note_id, ())) for note in listing.page],
+        "rows": _rows(listing.page),
         "is_list": is_list,
         "grid_query": query.urlencode(),
         "list_query": "&".join(filter(None, [query.urlencode(), "view=list"])),
     }
     return render(request, "notes/notes.html", context)
+
+
+def _rows(page: Iterable[Note]) -> list[Row]:
+    """The notes of a page with their files, states and counts, in three queries."""
+    found = list(page)
+    files = files_of(SOURCE, [note.note_id for note in found])
+    watches = {watch.note_id: watch for watch in NoteWatch.objects.filter(note__in=found)}
+    points: dict[int, list[NotePoint]] = {}
+    for point in NotePoint.objects.filter(note__in=found).order_by("read_at"):
+        points.setdefault(point.note_id, []).append(point)
+    return [Row(note, files.get(note.note_id, ()), watches.get(note.pk), points.get(note.pk, ())) for note in found]
 
 
 @require_GET
