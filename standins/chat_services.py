@@ -35,6 +35,8 @@ class ChatServices(Site):
         self.secrets: dict[str, str] = {}
         self.protected_topics: set[str] = set()
         self.blocked_chats: set[str] = set()
+        # What a Telegram bot has received.
+        self.updates: list[dict[str, Any]] = []
 
     def ledger_json(self) -> object:
         return self.messages
@@ -76,6 +78,8 @@ class ChatServices(Site):
         return Answer.text("ok")
 
     def _telegram(self, path: str, body: dict[str, Any]) -> Answer:
+        if path == f"/bot{TELEGRAM_TOKEN}/getUpdates":
+            return Answer.json({"ok": True, "result": self.updates[-body.get("limit", 100) :]})
         if path != f"/bot{TELEGRAM_TOKEN}/sendMessage":
             return _telegram_error(401, "Unauthorized")
         chat = str(body.get("chat_id"))

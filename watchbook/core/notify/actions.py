@@ -21,7 +21,15 @@ from watchbook.base.text import cut
 from watchbook.core.accounts import access, audit
 from watchbook.core.accounts.models import User
 from watchbook.core.notify import channels, message, rules
-from watchbook.core.notify.channels import BadConfig, NotReplayable, TooManyTests, Unreadable, email
+from watchbook.core.notify.channels import (
+    BadConfig,
+    ChannelKind,
+    Listed,
+    NotReplayable,
+    TooManyTests,
+    Unreadable,
+    email,
+)
 from watchbook.core.notify.channels.webhook import new_secret
 from watchbook.core.notify.models import Attempt, Delivery, Digest, Level, NotificationChannel, State
 from watchbook.core.notify.outbox import Notification, enqueue, result
@@ -40,6 +48,7 @@ EDITED = (
     "updated_at",
 )
 TESTS, TEST_SECONDS = 10, 600
+LISTS = 30
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,15 @@ def own_channels(user: User, ids: Iterable[UUID | str]) -> list[NotificationChan
     if missing := [one[:64] for one in wanted if one not in known]:
         raise InvalidInput("channel_ids", _("These channels do not exist: %(ids)s.") % {"ids": ", ".join(missing)})
     return [known[one] for one in wanted]
+
+
+def list_values(
+    user: User, kind: ChannelKind, given: Mapping[str, Any], channel: NotificationChannel | None
+) -> list[Listed]:
+    """Ask the service what it offers for the field of `kind` that it can list. Raises NotifyError."""
+    if not access.allow_use("channel-values", str(user.pk), most=LISTS, seconds=TEST_SECONDS):
+        raise TooManyTests(_("Too many requests. Try again in 10 minutes."))
+    return kind.list_values(given, channels.read(channel) if channel else {})
 
 
 @transaction.atomic

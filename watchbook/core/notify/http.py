@@ -45,6 +45,9 @@ PASSING = frozenset({408, 409, 425, 429})
 REFUSED = frozenset({401, 402, 403, 404, 405, 407, 421, 423, 424, 451})
 # The whole response of a chat service is read: the decision may be at its end.
 MAX_RESPONSE = 65_536
+# A list that a form asks for: at most 100 messages with their texts.
+MAX_LISTED = 1_048_576
+ASK_SECONDS = 15.0
 
 
 def post(
@@ -83,6 +86,26 @@ def post(
             retry_after_seconds=error.retry_after_seconds,
             is_permanent=not error.is_temporary,
         )
+
+
+def ask(url: str, body: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+    """Ask a service a question while a user waits. Returns its JSON object; raises WebError without a response."""
+    answer = client.send(
+        "POST",
+        url,
+        json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+        max_bytes=MAX_LISTED,
+        deadline_seconds=ASK_SECONDS,
+        raise_for_status=False,
+        own_url=settings.PUBLIC_URL,
+        account=f"{key}:{clock.now().timestamp()}",
+    )
+    try:
+        document = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def judge(answer: Answer) -> Result:
@@ -177,7 +200,12 @@ class ChatKind(ChannelKind):
 
     def check(self, given: Config, known: Config) -> dict[str, Any]:
         only(given, *(each.name for each in self.fields))
-        return {each.name: _checked(each, text_of(given, known, each.name) or each.default) for each in self.fields}
+        return self.checked(given, known, *(each.name for each in self.fields))
+
+    def checked(self, given: Config, known: Config, *names: str) -> dict[str, Any]:
+        """Return these fields, clean, or raise BadConfig with the first that cannot be used."""
+        wanted = [each for each in self.fields if each.name in names]
+        return {each.name: _checked(each, text_of(given, known, each.name) or each.default) for each in wanted}
 
     def masked(self, config: dict[str, Any]) -> dict[str, Any]:
         return {each.name: _masked(each, config[each.name]) for each in self.fields}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,16 @@ from watchbook.base import clock
 from watchbook.core.accounts.access import is_safe_target, person_of, safe_next
 from watchbook.core.accounts.audit import export
 from watchbook.core.notify import actions, filters, push, rules
-from watchbook.core.notify.channels import BadConfig, ChannelForm, ChannelKind, NotifyError, email, kind_of, kinds
+from watchbook.core.notify.channels import (
+    BadConfig,
+    ChannelForm,
+    ChannelKind,
+    Listed,
+    NotifyError,
+    email,
+    kind_of,
+    kinds,
+)
 from watchbook.core.notify.forms import RuleForm, values_of
 from watchbook.core.notify.message import explain
 from watchbook.core.notify.models import Delivery, NotificationChannel, State
@@ -77,6 +87,10 @@ def choose_channel(request: HttpRequest) -> HttpResponse:
 def add_channel(request: HttpRequest, kind: str) -> HttpResponse:
     found = _kind(kind)
     name = push.name_of(request) if kind == push.KIND else str(found.label)
+    if asked := _asked_for_values(request, found):
+        form, listing = asked
+        context = {"form": form, "kind": found, "kinds": list(kinds().values()), "listing": listing}
+        return render(request, found.template, context | {"back": _back(request)})
     form = found.form(request.POST or None, is_operator=request.user.is_staff, name=name)
     if request.method == "POST" and form.is_valid():
         try:
@@ -93,6 +107,33 @@ def add_channel(request: HttpRequest, kind: str) -> HttpResponse:
     context = {"form": form, "kind": found, "kinds": list(kinds().values()), "devices": _devices(request, kind)}
     context["back"] = _back(request)
     return render(request, found.template, context)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a service offers for a field of the form; `problem` says why there is nothing."""
+
+    values: list[Listed]
+    problem: str = ""
+
+
+def _asked_for_values(
+    request: HttpRequest, kind: ChannelKind, channel: NotificationChannel | None = None
+) -> tuple[ChannelForm, Values | None] | None:
+    """The form as it was typed and not yet checked, with what the service lists; None if nobody asked for that."""
+    then = request.POST.get("then")
+    if not kind.listed_field or then not in ("list", "type"):
+        return None
+    form = kind.form(is_operator=request.user.is_staff, channel=channel)
+    form.initial.update({name: request.POST.get(name, "") for name in form.fields})
+    if then == "type":
+        return form, None
+    try:
+        given = {name: value for name, value in request.POST.items() if value}  # an empty secret means the saved one
+        found = actions.list_values(person_of(request), kind, given, channel)
+    except NotifyError as error:
+        return form, Values([], error.message)
+    return form, Values(found, "" if found else _("No chats found. Send a message to the bot, then try again."))
 
 
 def _back(request: HttpRequest) -> str:
@@ -159,6 +200,10 @@ def delivery_log(request: HttpRequest) -> HttpResponseBase:
 def edit_channel(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = _own(request, pk)
     kind = _kind(found.channel_type)
+    if asked := _asked_for_values(request, kind, found):
+        form, listing = asked
+        context = {"form": form, "channel": found, "kind": kind, "listing": listing}
+        return render(request, "notify/channel_form.html", context)
     form = kind.form(
         request.POST or None,
         is_operator=request.user.is_staff,

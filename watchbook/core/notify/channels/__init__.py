@@ -24,6 +24,7 @@ import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
@@ -135,6 +136,15 @@ class ChannelForm(forms.Form):
         return [bound for bound in self.visible_fields() if bound.name in CHOICES]
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A value that a service offers for a field, such as a chat that a bot can write to."""
+
+    value: str
+    title: str
+    detail: str = ""
+
+
 class ChannelKind(ABC):
     """One way to send notifications. A new kind is one file in this folder with one instance named KIND."""
 
@@ -153,6 +163,14 @@ class ChannelKind(ABC):
     picture: ClassVar[tuple[tuple[str | Promise, bool], ...]] = ()
     # Whether messages are signed with a secret that the user copies.
     is_signed: ClassVar[bool] = False
+    # The field whose values the service itself can list, the field that must be filled before, and the button.
+    listed_field: ClassVar[str] = ""
+    listed_after: ClassVar[str] = ""
+    listed_title: ClassVar[str | Promise] = ""
+
+    def list_values(self, given: Config, known: Config) -> list[Listed]:
+        """Ask the service for the values of `listed_field`. Raises BadConfig with its answer."""
+        raise NotImplementedError
 
     def unavailable(self) -> str | Promise:
         """Return why this kind cannot send now; empty if it can."""

@@ -5,18 +5,31 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
+from watchbook.base.logs.redact import remember
+from watchbook.base.text import clean_text, cut
+from watchbook.base.web.errors import WebError
 from watchbook.base.web.response import Answer
-from watchbook.core.notify.channels import Config
+from watchbook.core.notify.channels import BadConfig, Config, Listed
 from watchbook.core.notify.chat import Markup, compose
-from watchbook.core.notify.http import ChatKind, Field, Outgoing, Reply
+from watchbook.core.notify.http import ChatKind, Field, Outgoing, Reply, ask
 from watchbook.core.notify.message import Message
 
 LIMIT = 4096
 MARKUP = Markup(
     escape=escape, bold="<b>{}</b>", strike="<s>{}</s>", link='<a href="{url}">{text}</a>', escape_url=escape
 )
+
+
+CHAT_TYPES = {
+    "private": gettext_lazy("Private chat"),
+    "group": pgettext_lazy("telegram", "Group"),
+    "supergroup": pgettext_lazy("telegram", "Group"),
+    "channel": pgettext_lazy("telegram", "Channel"),
+}
+# Kinds of updates that name the chat they came from.
+UPDATES = ("message", "edited_message", "channel_post", "edited_channel_post", "my_chat_member")
 
 
 class Telegram(ChatKind):
@@ -28,8 +41,10 @@ class Telegram(ChatKind):
     steps = (
         gettext_lazy("Open @BotFather in Telegram, send /newbot and copy the token."),
         gettext_lazy("Send any message to the bot, or add it to a group."),
-        gettext_lazy("Send /start to @userinfobot to see your own chat ID. The ID of a group begins with -."),
+        gettext_lazy("Paste the token below. Watchbook lists the chats that the bot sees; choose one."),
     )
+    listed_field, listed_after = "chat_id", "token"
+    listed_title = gettext_lazy("Find chats")
     picture = (
         ("BotFather", False),
         (gettext_lazy("Done! Congratulations on your new bot. Use this token to access the HTTP API:"), False),
@@ -63,6 +78,19 @@ class Telegram(ChatKind):
     def target(self, config: Config) -> str:
         return str(config.get("chat_id", ""))
 
+    def list_values(self, given: Config, known: Config) -> list[Listed]:
+        """Return the chats whose messages the bot has received in the last 24 hours, newest first."""
+        config = self.checked(given, known, "token", "server")
+        remember(config["token"])
+        try:
+            document = ask(_address(config, "getUpdates"), {"limit": 100}, key=config["token"])
+        except WebError as error:
+            raise BadConfig("token", gettext(error.message)) from None
+        if document.get("ok") is not True:
+            said = str(document.get("description") or gettext("The response is not one of this service."))
+            raise BadConfig("token", f"{self.label}: {said[:300]}")
+        return chats_in(document.get("result"))
+
     def outgoing(self, config: dict[str, Any], message: Message) -> Outgoing:
         body = {
             "chat_id": config["chat_id"],
@@ -70,7 +98,7 @@ class Telegram(ChatKind):
             "parse_mode": "HTML",
             "link_preview_options": {"is_disabled": True},
         }
-        return Outgoing(f"{config['server'].rstrip('/')}/bot{config['token']}/sendMessage", body)
+        return Outgoing(_address(config, "sendMessage"), body)
 
     def reply(self, answer: Answer, document: dict[str, Any]) -> Reply:
         if document.get("ok") is True:
@@ -81,6 +109,29 @@ class Telegram(ChatKind):
             said=str(document.get("description", "")),
             pause_seconds=float(pause) if isinstance(pause, int) else None,
         )
+
+
+def chats_in(updates: object) -> list[Listed]:
+    """Read the chats from the answer of getUpdates, which is as foreign as any page."""
+    found: dict[str, Listed] = {}
+    for update in reversed(updates if isinstance(updates, list) else []):
+        parts = [update.get(kind) for kind in UPDATES] if isinstance(update, dict) else []
+        for part in parts:
+            chat = part.get("chat") if isinstance(part, dict) else None
+            if isinstance(chat, dict) and isinstance(chat.get("id"), int):
+                found.setdefault(str(chat["id"]), _listed(chat))
+    return list(found.values())
+
+
+def _listed(chat: dict[str, Any]) -> Listed:
+    names = [str(chat[name]) for name in ("first_name", "last_name") if chat.get(name)]
+    title = str(chat.get("title") or " ".join(names) or chat.get("username") or chat["id"])
+    kind = CHAT_TYPES.get(str(chat.get("type")))
+    return Listed(str(chat["id"]), cut(clean_text(title), 100), str(kind or ""))
+
+
+def _address(config: Config, method: str) -> str:
+    return f"{config['server'].rstrip('/')}/bot{config['token']}/{method}"
 
 
 KIND = Telegram()

@@ -238,3 +238,63 @@ def test_long_name_is_cut_before_the_event():
     short = short_subject(subject)
     assert len(short) == 80
     assert short.endswith("…: 6 new pages, 1 removed")
+
+
+def update(number: int, kind: str = "message", **chat: Any) -> dict[str, Any]:
+    return {"update_id": number, kind: {"message_id": number, "date": 1_790_000_000 + number, "chat": chat}}
+
+
+LIA = {"id": 42, "type": "private", "first_name": "Lia", "last_name": "Wen"}
+
+
+def test_telegram_lists_the_chats_of_the_bot_and_the_chosen_one_gets_the_test(alice, chat):
+    group = {"id": -1007, "type": "supergroup", "title": "Harbour <b>team</b>"}
+    chat.updates = [update(1, **LIA), update(2, "my_chat_member", **group), update(3, **LIA), {"poll": {}}, 7]
+    browser = client_of(alice)
+    typed = {"token": TELEGRAM_TOKEN, "server": chat.url, "name": "Team", "digest": "hourly", "chat_id": ""}
+    page = squeezed(browser.post("/channels/add/telegram/", {**typed, "then": "list"}).text)
+    assert 'value="42" checked' in page
+    assert "Lia Wen" in page
+    assert "Private chat" in page
+    assert 'value="-1007"' in page
+    assert "Harbour &lt;b&gt;team&lt;/b&gt;" in page
+    assert '<option value="hourly" selected' in page
+    assert not NotificationChannel.objects.exists()
+    assert [came.path.rpartition("/")[2] for came in chat.log.all()] == ["getUpdates"]
+    browser.post("/channels/add/telegram/", {**typed, "chat_id": "-1007", "then": "test"})
+    assert [sent["chat_id"] for sent in chat.messages["telegram"]] == ["-1007"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({}, "No chats found. Send a message to the bot, then try again."),
+        ({"token": ""}, "Enter a value."),
+        ({"token": "123456789:" + "B" * 35}, "Telegram: Unauthorized"),
+        ({"server": "http://10.0.0.1/"}, "private"),
+    ],
+)
+def test_chats_that_cannot_be_listed_have_a_reason_beside_the_field(alice, chat, typed, said):
+    given = {"token": TELEGRAM_TOKEN, "server": chat.url, "chat_id": "5", "then": "list", **typed}
+    page = squeezed(client_of(alice).post("/channels/add/telegram/", given).text)
+    assert said in page
+    assert 'name="chat_id" value="5"' in page
+    assert "Not saved" not in page
+
+
+def test_saved_token_lists_the_chats_without_being_typed_or_shown(alice, chat):
+    chat.updates = [update(1, **LIA)]
+    channel = make(alice, "telegram", good(chat, "telegram"))
+    page = (
+        client_of(alice).post(f"/channels/{channel.pk}/edit/", {"token": "", "server": chat.url, "then": "list"}).text
+    )
+    assert "Lia Wen" in page
+    assert TELEGRAM_TOKEN not in page
+
+
+def test_lists_of_chats_are_limited_per_user(alice, chat, monkeypatch):
+    monkeypatch.setattr(actions, "LISTS", 1)
+    given = {"token": TELEGRAM_TOKEN, "server": chat.url, "then": "list"}
+    browser = client_of(alice)
+    assert "Too many requests." not in browser.post("/channels/add/telegram/", given).text
+    assert "Too many requests." in browser.post("/channels/add/telegram/", given).text
