@@ -57,7 +57,7 @@ def switch_on_second_step(person: Visitor) -> str:
 def test_first_account_becomes_the_operator(empty_desk: Desk, visitor: Callable[..., Visitor]) -> None:
     olive = visitor(empty_desk)
     olive.go("/")
-    olive.follow("Create first account")
+    olive.page.get_by_role("heading", name="Create first account").wait_for()
     sign_up(olive, OLIVE)
     olive.page.wait_for_url(empty_desk.url + "/")
     olive.follow("Operations")

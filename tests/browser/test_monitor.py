@@ -52,7 +52,7 @@ def test_change_is_found_notified_read_and_deleted(
     person: Visitor, site: SitemapSite, world: World, tmp_path: Path
 ) -> None:
     person.go("/sitemaps/")
-    person.sees("No monitors yet")
+    person.sees("No websites yet")
     add_mail(person, "Mail", MAIL)
     add_webhook(person, "Hook", world.hooks.address(HOOK))
     monitor = add_monitor(person, site)

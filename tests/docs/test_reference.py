@@ -30,7 +30,7 @@ def test_every_option_has_a_description():
     generate.import_options()
     for option in env.declared().values():
         if not option.name.startswith("TEST_ONLY"):
-            assert option.help.endswith("."), option.name
+            assert str(option.help).endswith("."), option.name
 
 
 def test_every_endpoint_has_a_description():

@@ -111,7 +111,7 @@ def options() -> Iterator[Text]:
 
     import_options()
     for name, option in env.declared().items():
-        yield Text(f"option {name}", option.help)
+        yield Text(f"option {name}", str(option.help))
 
 
 def commands() -> Iterator[Text]:

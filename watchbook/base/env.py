@@ -29,7 +29,15 @@ _FOLLOWERS: list[Callable[[], None]] = []
 
 
 class InvalidSetting(Exception):
-    """A setting cannot be used as it is written. The message is one clear line for the operator."""
+    """A setting cannot be used as it is written. The message is one clear line for the operator.
+
+    `rule` and `about` say the same for a page in another language: which rule the value breaks, and its limit.
+    """
+
+    def __init__(self, message: str, *, rule: str = "", about: str = "") -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.about = about
 
 
 def text(raw: str) -> str:
@@ -76,7 +84,7 @@ class Option(Generic[T]):
         read: Callable[[str], T],
         *,
         default: T,
-        help: str,
+        help: object,
         choices: tuple[T, ...] | None = None,
         minimum: float | None = None,
         maximum: float | None = None,
@@ -117,13 +125,16 @@ class Option(Generic[T]):
         try:
             value = self.read(raw)
         except ValueError as error:
-            raise InvalidSetting(f"{self.name} is {shown}: {error}") from None
+            raise InvalidSetting(f"{self.name} is {shown}: {error}", rule="form", about=str(error)) from None
         if self.choices is not None and value not in self.choices:
-            raise InvalidSetting(f"{self.name} is {shown}: expected one of {', '.join(map(str, self.choices))}")
+            offered = ", ".join(map(str, self.choices))
+            raise InvalidSetting(f"{self.name} is {shown}: expected one of {offered}", rule="choice", about=offered)
         if self.minimum is not None and cast(float, value) < self.minimum:
-            raise InvalidSetting(f"{self.name} is {shown}: the least is {self.minimum:g}")
+            least = f"{self.minimum:g}"
+            raise InvalidSetting(f"{self.name} is {shown}: the least is {least}", rule="least", about=least)
         if self.maximum is not None and cast(float, value) > self.maximum:
-            raise InvalidSetting(f"{self.name} is {shown}: the most is {self.maximum:g}")
+            most = f"{self.maximum:g}"
+            raise InvalidSetting(f"{self.name} is {shown}: the most is {most}", rule="most", about=most)
         return value
 
 

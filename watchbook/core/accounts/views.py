@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from allauth.account import views as allauth_views
+from allauth.account.adapter import get_adapter
 from allauth.mfa.webauthn import views as passkey_views
 from allauth.mfa.webauthn.internal import auth as passkey_auth
 from django.contrib import messages
@@ -14,6 +15,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -30,9 +32,16 @@ class LoginView(allauth_views.LoginView):
     template_name = "accounts/login.html"
     form_class = forms.LoginForm
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """A new server has no account to sign in to: its first page creates one."""
+        if access.has_no_users() and get_adapter().is_open_for_signup(request):
+            return redirect(f"{reverse('account_signup')}?{request.GET.urlencode()}".rstrip("?"))
+        answer: HttpResponseBase = super().get(request, *args, **kwargs)
+        return answer
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         more = {
-            "is_first": access.has_no_users(),
+            "is_open": get_adapter().is_open_for_signup(self.request),
             "sso": options.oidc_name() if options.is_oidc_set() else "",
             "is_sso_only": options.is_oidc_only(),
         }

@@ -9,7 +9,7 @@ from watchbook.base.env import Option, integer, text
 PER_MINUTE = Option(
     "WATCHBOOK_API_PER_MINUTE", integer, default=600, minimum=1, maximum=1_000_000,
     group="limits", title=_("API requests per minute"),
-    help="API requests per minute for one token or session.",
+    help=_("API requests per minute for one token or session."),
 )  # fmt: skip
 MCP_TOKEN = Option(
     "WATCHBOOK_TOKEN", text, default="", secret=True,

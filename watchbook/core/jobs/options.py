@@ -41,7 +41,7 @@ RESEND_SECONDS = Option(
 KEEP_DAYS = Option(
     "WATCHBOOK_JOB_HISTORY_DAYS", integer, default=14, minimum=1,
     group="retention", title=_("Finished runs, days"),
-    help="Days to keep finished runs.",
+    help=_("Days to keep finished runs."),
 )  # fmt: skip
 GRACE_SECONDS = Option(
     "WATCHBOOK_GRACE_SECONDS", number, default=20.0, minimum=1, maximum=600,

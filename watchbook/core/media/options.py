@@ -9,12 +9,12 @@ from watchbook.base.env import Option, integer
 FILE_MEGABYTES = Option(
     "MEDIA_FILE_MEGABYTES", integer, default=100, minimum=1, maximum=1000,
     group="retention", title=_("Largest kept file, MB"),
-    help="Maximum size of one kept picture, video or attachment of a source, in megabytes.",
+    help=_("Maximum size of one kept picture, video or attachment of a source, in megabytes."),
 )  # fmt: skip
 QUOTA_MEGABYTES = Option(
     "MEDIA_QUOTA_MEGABYTES", integer, default=20000, minimum=0, maximum=100000000,
     group="retention", title=_("All kept files, MB"),
-    help="Maximum size of all kept files of sources, in megabytes. At the limit new files wait. 0: no limit.",
+    help=_("Maximum size of all kept files of sources, in megabytes. At the limit new files wait. 0: no limit."),
 )  # fmt: skip
 FREE_MEGABYTES = Option(
     "MEDIA_FREE_MEGABYTES", integer, default=2000, minimum=100, maximum=10000000,

@@ -19,7 +19,7 @@ LEASE_SECONDS = Option(
 KEEP_DAYS = Option(
     "WATCHBOOK_DELIVERY_HISTORY_DAYS", integer, default=30, minimum=1,
     group="retention", title=_("Delivery log, days"),
-    help="Days to keep finished deliveries in the delivery log.",
+    help=_("Days to keep finished deliveries in the delivery log."),
 )  # fmt: skip
 EMAIL_HOST = Option(
     "EMAIL_HOST",
@@ -27,7 +27,7 @@ EMAIL_HOST = Option(
     default="",
     group="mail",
     title=_("Server"),
-    help="Mail server. Empty: Watchbook writes e-mails to the log.",
+    help=_("Mail server. Empty: Watchbook writes e-mails to the log."),
 )
 EMAIL_PORT = Option(
     "EMAIL_PORT",
@@ -37,14 +37,19 @@ EMAIL_PORT = Option(
     maximum=65535,
     group="mail",
     title=_("Port"),
-    help="Port of the mail server.",
+    help=_("Usually 587 with STARTTLS and 465 with TLS."),
 )
 EMAIL_HOST_USER = Option(
-    "EMAIL_HOST_USER", text, default="", group="mail", title=_("User name"), help="User name at the mail server."
+    "EMAIL_HOST_USER",
+    text,
+    default="",
+    group="mail",
+    title=_("User name"),
+    help=_("User name at the mail server. Empty: no sign-in."),
 )
 EMAIL_HOST_PASSWORD = Option(
     "EMAIL_HOST_PASSWORD", text, default="", secret=True, group="mail", title=_("Password"),
-    help="Password at the mail server."
+    help=_("Password at the mail server. Some providers need an app password.")
 )  # fmt: skip
 EMAIL_USE_TLS = Option(
     "EMAIL_USE_TLS",
@@ -52,19 +57,19 @@ EMAIL_USE_TLS = Option(
     default=False,
     group="mail",
     title=_("STARTTLS"),
-    help="Use STARTTLS. If the server does not support it, nothing is sent.",
+    help=_("Encrypt after connecting. If the server does not support it, nothing is sent."),
 )
 EMAIL_USE_SSL = Option(
-    "EMAIL_USE_SSL", switch, default=False, group="mail", title=_("TLS"), help="Use TLS for the whole connection."
+    "EMAIL_USE_SSL", switch, default=False, group="mail", title=_("TLS"), help=_("Encrypt the whole connection.")
 )
 DEFAULT_FROM_EMAIL = Option(
     "DEFAULT_FROM_EMAIL", text, default="Watchbook <watchbook@localhost>", group="mail", title=_("Sender"),
-    help="Sender of e-mails."
+    help=_("Sender of e-mails, such as Watchbook <watchbook@example.com>.")
 )  # fmt: skip
 DIGEST_HOUR = Option(
     "WATCHBOOK_DIGEST_HOUR", integer, default=8, minimum=0, maximum=23,
     group="mail", title=_("Hour of daily digests"),
-    help="Hour at which daily digests are sent, in the time zone of the user.",
+    help=_("Hour at which daily digests are sent, in the time zone of the user."),
 )  # fmt: skip
 
 

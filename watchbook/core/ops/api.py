@@ -159,7 +159,7 @@ def setting_out(each: stored.Setting) -> dict[str, Any]:
     return {
         "name": each.name, "group": option.group, "value": each.value, "is_secret": option.secret,
         "is_set": option.is_set, "origin": each.origin, "changed_at": each.changed_at, "changed_by": each.changed_by,
-        "help": option.help,
+        "help": str(option.help),
     }  # fmt: skip
 
 

@@ -45,12 +45,12 @@ UPGRADE_BACKUP = Option(
 BACKUP_DAILY = Option(
     "WATCHBOOK_BACKUP_DAILY", switch, default=False,
     group="backups", title=_("Nightly backup"),
-    help="on: create a backup every night.",
+    help=_("on: create a backup every night."),
 )  # fmt: skip
 BACKUP_KEEP = Option(
     "WATCHBOOK_BACKUP_KEEP", integer, default=7, minimum=1, maximum=1000,
     group="backups", title=_("Nightly backups to keep"),
-    help="Number of nightly backups to keep.",
+    help=_("Number of nightly backups to keep."),
 )  # fmt: skip
 
 
@@ -66,8 +66,10 @@ def web_address(raw: str) -> str:
 PUBLIC_URL = Option(
     "WATCHBOOK_PUBLIC_URL", web_address, default="http://127.0.0.1:8000",
     group="address", title=_("Public address"),
-    help="Public address of this server, used in links and e-mails. If it is not set, links have the port of"
-    " WATCHBOOK_BIND.",
+    help=_(
+        "Public address of this server, used in links and e-mails. If it is not set, links have the port of"
+        " WATCHBOOK_BIND."
+    ),
 )  # fmt: skip
 ALLOWED_HOSTS = Option(
     "WATCHBOOK_ALLOWED_HOSTS", words, default=NO_WORDS,

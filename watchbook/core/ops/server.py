@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import DatabaseError
 
+from watchbook import base, core
 from watchbook.base import env
 from watchbook.base.env import InvalidSetting, require
 from watchbook.core import registry
@@ -165,9 +167,9 @@ def load_options() -> None:
 
 
 def _option_modules() -> Iterator[str]:
-    base = [f"watchbook.base.{name}" for name in ("web", "sandbox")]
-    core = [f"watchbook.core.{name}" for name in ("accounts", "api", "jobs", "notify", "search", "stream", "ops")]
-    for package in (*base, *core, *registry.packages()):
+    found = [(part.__name__, each) for part in (base, core) for each in iter_modules(part.__path__)]
+    ours = [f"{name}.{each.name}" for name, each in found if each.ispkg]
+    for package in (*ours, *registry.packages()):
         if find_spec(f"{package}.options"):
             yield f"{package}.options"
 

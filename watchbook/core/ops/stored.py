@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from watchbook.base import clock, env
 from watchbook.base.crypto import DecryptionError, Writing, decrypt, encrypt, reencrypt
@@ -120,8 +121,27 @@ def _checked(name: str, raw: str | None) -> str:
         if text:
             option.parse(text)
     except InvalidSetting as error:
-        raise CannotStore(name, str(error)) from None
+        raise CannotStore(name, _wrong_text(error)) from None
     return text
+
+
+# What the readers of settings say, for pages. Others are shown as they are.
+FORMS = {
+    "expected a whole number": gettext_lazy("Enter a whole number."),
+    "expected a number": gettext_lazy("Enter a number."),
+    "expected an http or https address": gettext_lazy("Enter an address that begins with https:// or http://."),
+}
+
+
+def _wrong_text(error: InvalidSetting) -> str:
+    """Say what would be right, in the language of the page."""
+    words = {
+        "choice": _("Choose one of: %(about)s."),
+        "least": _("The least value is %(about)s."),
+        "most": _("The greatest value is %(about)s."),
+        "form": FORMS.get(error.about, _("The value is not valid: %(about)s.")),
+    }
+    return str(words[error.rule]) % {"about": error.about} if error.rule else str(error)
 
 
 def _write(name: str, text: str, user: User | None) -> bool:

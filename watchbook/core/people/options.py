@@ -9,5 +9,5 @@ from watchbook.base.env import Option, text
 INVITATIONS = Option(
     "WATCHBOOK_INVITATIONS", text, default="members", choices=("members", "operators"),
     group="address", title=_("Who may invite"),
-    help="Who may invite people without an account: operators, or also members to what they manage (members).",
+    help=_("Who may invite people without an account: operators, or also members to what they manage (members)."),
 )  # fmt: skip

@@ -9,5 +9,5 @@ from watchbook.base.env import Option, integer
 KEEP_DAYS = Option(
     "STREAM_KEEP_DAYS", integer, default=365, minimum=0,
     group="retention", title=_("Activity, days"),
-    help="Days to keep activity entries; 0 keeps them permanently. The items themselves are not deleted.",
+    help=_("Days to keep activity entries; 0 keeps them permanently. The items themselves are not deleted."),
 )  # fmt: skip

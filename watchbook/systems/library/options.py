@@ -47,5 +47,5 @@ EXPORT_GIT = Option(
 TRASH_DAYS = Option(
     "LIBRARY_TRASH_DAYS", integer, default=30, minimum=0, maximum=3650,
     group="retention", title=_("Trash, days"),
-    help="Days that pages, spaces and workspaces stay in the trash before they are deleted permanently. 0: forever.",
+    help=_("Days that pages, spaces and workspaces stay in the trash before they are deleted permanently. 0: forever."),
 )  # fmt: skip

@@ -37,12 +37,12 @@ FORUMS = Option(
 USER_AGENT = Option(
     "NGA_USER_AGENT", text, default="",
     group="nga", title=_("User agent"),
-    help="User agent for requests to the forum. Empty: WATCHBOOK_USER_AGENT.",
+    help=_("User agent for requests to the forum. Empty: WATCHBOOK_USER_AGENT."),
 )  # fmt: skip
 COOKIE = Option(
     "NGA_COOKIE", text, default="", secret=True,
     group="nga", title=_("Cookie"),
-    help="Cookies of an account, as in a browser's Cookie header. Empty: crawl as a guest.",
+    help=_("Cookies of an account, as in a browser's Cookie header. Empty: crawl as a guest."),
 )  # fmt: skip
 FOLLOW_HOURS = Option(
     "NGA_FOLLOW_HOURS", integer, default=6, minimum=1, maximum=168,
@@ -66,5 +66,5 @@ EXPORT_TOPICS = Option(
 )  # fmt: skip
 MEDIA = Option(
     "NGA_MEDIA", switch, default=True, group="nga", title=_("Keep files of posts"),
-    help="Fetch pictures, audio, videos and attachments of posts and store them, within the limits of kept files.",
+    help=_("Fetch pictures, audio, videos and attachments of posts and store them, within the limits of kept files."),
 )  # fmt: skip

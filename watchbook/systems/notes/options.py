@@ -9,12 +9,12 @@ from watchbook.base.env import NO_WORDS, Option, integer, number, switch, text, 
 ADAPTER = Option(
     "NOTES_ADAPTER", text, default="", choices=("", "standin", "page", "remote"),
     group="notes", title=_("Adapter"),
-    help="Adapter for the platform. Empty: no requests. page and remote also need NOTES_TERMS_CONFIRMED.",
+    help=_("Adapter for the platform. Empty: no requests. page and remote also need *Terms confirmed*."),
 )  # fmt: skip
 TERMS_CONFIRMED = Option(
     "NOTES_TERMS_CONFIRMED", switch, default=False,
     group="notes", title=_("Terms confirmed"),
-    help="on: you have read the platform's terms and are allowed to read it with page or remote.",
+    help=_("on: you have read the platform's terms and are allowed to read it with page or remote."),
 )  # fmt: skip
 STANDIN_URL = Option(
     "NOTES_STANDIN_URL", text, default="", help="Address of the stand-in platform, for tests and the demo."
@@ -30,12 +30,12 @@ PAGE_SPACING = Option(
 REMOTE_URL = Option(
     "NOTES_REMOTE_URL", text, default="",
     group="notes", title=_("Crawler service"),
-    help="URL of the crawler service for the remote adapter. You run it and are allowed to use it.",
+    help=_("URL of the crawler service for the remote adapter. You run it and are allowed to use it."),
 )  # fmt: skip
 REMOTE_TOKEN = Option(
     "NOTES_REMOTE_TOKEN", text, default="", secret=True,
     group="notes", title=_("Token"),
-    help="Bearer token for NOTES_REMOTE_URL. Empty: no token is sent.",
+    help=_("Bearer token for the crawler service. Empty: no token is sent."),
 )  # fmt: skip
 COOKIE_MASTER_KEY = Option(
     "COOKIE_MASTER_KEY", text, default="", secret=True,
@@ -55,7 +55,7 @@ COOKIE_CIPHER = Option(
 )  # fmt: skip
 RUNNER = Option(
     "NOTES_RUNNER", switch, default=True, group="notes", title=_("Built-in runner"),
-    help="off: n8n or another program collects candidates, not the built-in runner.",
+    help=_("off: n8n or another program collects candidates, not the built-in runner."),
 )  # fmt: skip
 AUTHORS = Option(
     "NOTES_AUTHORS", text, default="hashed", choices=("hashed", "plain"),
@@ -64,7 +64,10 @@ AUTHORS = Option(
 MEDIA = Option(
     "NOTES_MEDIA", switch, default=True,
     group="notes", title=_("Keep pictures and videos"),
-    help="on: keep pictures, live photos and videos of collected notes. off: store only their addresses, which expire.",
+    help=_(
+        "on: keep pictures, live photos and videos of collected notes. off: store only their addresses,"
+        " which expire."
+    ),
 )  # fmt: skip
 
 
@@ -95,14 +98,14 @@ BATCH_TIMEOUT = Option(
 )  # fmt: skip
 SEARCH_EVERY = Option(
     "NOTES_SEARCH_EVERY_MINUTES", integer, default=360, minimum=1, group="notes", title=_("Minutes between searches"),
-    help="Interval between two searches of a keyword."
+    help=_("Interval between two searches of a keyword.")
 )  # fmt: skip
 SEARCH_PAGES = Option(
     "NOTES_SEARCH_PAGES", integer, default=1, minimum=1, maximum=20, help="Result pages read per search."
 )  # fmt: skip
 CREATOR_EVERY = Option(
     "NOTES_CREATOR_EVERY_MINUTES", integer, default=360, minimum=5, group="notes",
-    title=_("Minutes between checks of a creator"), help="Interval between two checks of a followed creator.",
+    title=_("Minutes between checks of a creator"), help=_("Interval between two checks of a followed creator."),
 )  # fmt: skip
 CREATOR_PAGES = Option(
     "NOTES_CREATOR_PAGES", integer, default=5, minimum=1, maximum=50,
@@ -111,7 +114,7 @@ CREATOR_PAGES = Option(
 COMMENTS = Option(
     "NOTES_COMMENTS", integer, default=100, minimum=0, maximum=1000,
     group="notes", title=_("Comments per note"),
-    help="Comments kept per collected note, if the adapter can read them. 0: none are read.",
+    help=_("Comments kept per collected note, if the adapter can read them. 0: none are read."),
 )  # fmt: skip
 BREAKER_MINUTES = Option(
     "NOTES_BREAKER_MINUTES", integer, default=30, minimum=1, maximum=1440,

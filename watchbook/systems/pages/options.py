@@ -13,7 +13,7 @@ DAILY_REQUESTS = Option(
 MOST_REQUESTS = Option(
     "PAGES_MAX_DAILY_REQUESTS", integer, default=8640, minimum=1, maximum=1_000_000,
     group="limits", title=_("Page requests per website and day"),
-    help="The largest request budget that a user can choose for a website.",
+    help=_("The largest request budget that a user can choose for a website."),
 )  # fmt: skip
 MOST_URLS = Option(
     "PAGES_MAX_URLS", integer, default=1_000_000, minimum=1, maximum=10_000_000,
@@ -25,29 +25,31 @@ PAGE_MEGABYTES = Option(
 )  # fmt: skip
 KEEP_VERSIONS_DAYS = Option(
     "PAGES_KEEP_VERSIONS_DAYS", integer, default=730, minimum=1, group="retention", title=_("Page versions, days"),
-    help="Days to keep earlier versions of pages. The newest ten versions of each page stay."
+    help=_("Days to keep earlier versions of pages. The newest ten versions of each page stay.")
 )  # fmt: skip
 SITES_PER_USER = Option(
     "PAGES_SITES_PER_USER", integer, default=200, minimum=1, group="limits", title=_("Websites per user"),
-    help="Limit of websites per user whose pages are read."
+    help=_("Limit of websites per user whose pages are read.")
 )  # fmt: skip
 CLIP_PICTURES = Option(
     "PAGES_CLIP_PICTURES", switch, default=True, group="retention", title=_("Keep pictures of saved web pages"),
-    help="on: keep pictures of web pages that users save to the library. off: store only their addresses.",
+    help=_("on: keep pictures of web pages that users save to the library. off: store only their addresses."),
 )  # fmt: skip
 KEEP_CLIPS_DAYS = Option(
     "PAGES_KEEP_CLIPS_DAYS", integer, default=90, minimum=1,
     group="retention", title=_("Readings of saved pages, days"),
-    help="Days to keep the last reading of a web page that was saved to the library. The saved page stays.",
+    help=_("Days to keep the last reading of a web page that was saved to the library. The saved page stays."),
 )  # fmt: skip
 EVIDENCE_MEGABYTES = Option(
     "PAGES_EVIDENCE_MEGABYTES", integer, default=500, minimum=1, maximum=1_000_000,
     group="limits", title=_("Evidence per website, MB"),
-    help="Size of kept requests and responses per website, in megabytes. At the limit versions are kept without them.",
+    help=_(
+        "Size of kept requests and responses per website, in megabytes. At the limit versions are kept without them."
+    ),
 )  # fmt: skip
 EVIDENCE_DAYS = Option(
     "PAGES_EVIDENCE_DAYS", integer, default=365, minimum=1, group="retention", title=_("Evidence of pages, days"),
-    help="Days to keep the requests and responses of websites for which a user enabled this.",
+    help=_("Days to keep the requests and responses of websites for which a user enabled this."),
 )  # fmt: skip
 CHROMIUM = Option(
     "SITES_CHROMIUM", text, default="",
@@ -56,9 +58,9 @@ CHROMIUM = Option(
 SCREENSHOT_MEGABYTES = Option(
     "SITES_SCREENSHOT_MEGABYTES", integer, default=500, minimum=1, maximum=1_000_000,
     group="limits", title=_("Screenshots per website, MB"),
-    help="Size of the screenshots per website, in megabytes. At the limit no more are taken.",
+    help=_("Size of the screenshots per website, in megabytes. At the limit no more are taken."),
 )  # fmt: skip
 SCREENSHOT_DAYS = Option(
     "SITES_SCREENSHOT_DAYS", integer, default=365, minimum=1, group="retention", title=_("Screenshots, days"),
-    help="Days to keep screenshots of pages.",
+    help=_("Days to keep screenshots of pages."),
 )  # fmt: skip

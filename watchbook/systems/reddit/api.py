@@ -85,6 +85,9 @@ class CommunitiesQuery(ListQuery):
     tag: Words = ""
     tier: Literal["", "tier1", "tier2", "tier3"] = ""
     state: Literal["", "active", "inactive", "gap", "overdue"] = ""
+    days: str = Field("", description="Last crawl: today, 7d, last_week, or range with `since` and `until`.")
+    since: str = Field("", description="First day of the range.")
+    until: str = Field("", description="Last day of the range, which counts whole.")
 
 
 class PostsQuery(DaysQuery):
@@ -109,6 +112,7 @@ class CommentsQuery(DaysQuery):
 
 
 class CrawlsQuery(DaysQuery):
+    q: Words = ""
     community: Words = ""
     kind: Literal["", "new", "full", "top", "comments", "comments_full"] = ""
     outcome: Words = ""

@@ -161,6 +161,7 @@ def comments(asked: Mapping[str, Any], scopes: Sequence[str]) -> Shown[Comment]:
 CRAWLS = List(
     "reddit-crawls",
     filters=(
+        Search("q", _("Community or reason"), columns=("community_name", "detail")),
         Text("community", _("Community"), where=lambda name: _in_community(name, "community_name")),
         Choice("kind", _("Kind"), "kind", choices=tuple(CrawlKind.choices)),
         Choice("outcome", _("Outcome"), "outcome", choices=tuple(Outcome.choices)),
@@ -227,6 +228,7 @@ COMMUNITIES = List(
         Choice("tier", _("Tier"), "quality_tier", choices=TIERS),
         Text("tag", _("Tag"), where=lambda tag: Q(community_name__in=_names_tagged(tag))),
         Choice("state", _("State"), choices=COMMUNITY_STATES, where=actions.community_state),
+        Days("days", _("Last crawl"), "last_crawled_at"),
     ),
     orders=tuple(Order(name, title) for name, (title, _order) in ORDERS.items()),
     columns=tuple(

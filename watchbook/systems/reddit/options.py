@@ -34,21 +34,21 @@ HOT_TTL_HOURS = Option(
 CLIENT_ID = Option(
     "REDDIT_CLIENT_ID", text, default="",
     group="reddit", title=_("Client ID"),
-    help="ID of your Reddit app. Without ID and secret, Reddit is not crawled.",
+    help=_("ID of your Reddit app. Without ID and secret, Reddit is not crawled."),
 )  # fmt: skip
 CLIENT_SECRET = Option(
     "REDDIT_CLIENT_SECRET", text, default="", secret=True, group="reddit", title=_("Client secret"),
-    help="Secret of your Reddit app."
+    help=_("Secret of your Reddit app.")
 )  # fmt: skip
 USER_AGENT = Option(
     "REDDIT_USER_AGENT", text, default=f"python:watchbook:v{__version__} (by /u/unnamed-operator)",
     group="reddit", title=_("User agent"),
-    help="User-Agent of requests. Reddit expects platform:app:version (by /u/name).",
+    help=_("User-Agent of requests. Reddit expects platform:app:version (by /u/name)."),
 )  # fmt: skip
 RATE_LIMIT = Option(
     "REDDIT_RATE_LIMIT", integer, default=60, minimum=1, maximum=100_000,
     group="reddit", title=_("Requests per window"),
-    help="Maximum number of requests per window, shared by all processes.",
+    help=_("Maximum number of requests per window, shared by all processes."),
 )  # fmt: skip
 RATE_WINDOW = Option(
     "REDDIT_RATE_LIMIT_WINDOW_SECONDS", number, default=60.0, minimum=0.1, maximum=3600,
@@ -90,24 +90,26 @@ SCHEDULER = Option(
 DAILY_BUDGET = Option(
     "REDDIT_DAILY_REQUEST_BUDGET", integer, default=8640, minimum=1,
     group="reddit", title=_("Requests per day"),
-    help="Requests per day that the adaptive schedule may use. The default is 10% of Reddit's limit.",
+    help=_("Requests per day that the adaptive schedule may use. The default is a tenth of Reddit's limit."),
 )  # fmt: skip
 COMMENTS = Option(
     "REDDIT_COMMENTS", switch, default=False, group="reddit", title=_("Comments of all communities"),
-    help="on: crawl the comments of every community that has no setting of its own.",
+    help=_("on: crawl the comments of every community that has no setting of its own."),
 )  # fmt: skip
 MEDIA = Option(
     "REDDIT_MEDIA", switch, default=True, group="reddit", title=_("Keep pictures of posts"),
-    help="on: keep pictures, galleries and stills of videos, except those of posts marked NSFW. off: only links.",
+    help=_("on: keep pictures, galleries and stills of videos, except those of posts marked NSFW. off: only links."),
 )  # fmt: skip
 HONOR_DELETIONS = Option(
     "REDDIT_HONOR_DELETIONS", switch, default=True, group="reddit", title=_("Erase what was deleted on Reddit"),
-    help="on: every day, Watchbook erases text, title and author of posts and comments that were deleted or removed on"
-    " Reddit.",
+    help=_(
+        "on: every day, Watchbook erases text, title and author of posts and comments that were deleted or removed on"
+        " Reddit."
+    ),
 )  # fmt: skip
 KEEP_CRAWLS_DAYS = Option(
     "REDDIT_KEEP_CRAWLS_DAYS", integer, default=90, minimum=1, group="retention", title=_("Reddit crawls, days"),
-    help="Days to keep the row of each crawl of a community with its outcome.",
+    help=_("Days to keep the row of each crawl of a community with its outcome."),
 )  # fmt: skip
 BATCH_CRAWL = Option(
     "REDDIT_BATCH_CRAWL", switch, default=False,

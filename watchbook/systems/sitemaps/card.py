@@ -31,9 +31,9 @@ def card(request: HttpRequest) -> Card:
         return Card(
             title=title,
             url=url,
-            hint=_("No monitors yet. Enter the address of a sitemap, a feed or a website."),
-            action_title=_("Add monitor"),
-            action_url=reverse("sitemaps:add"),
+            hint=_("No websites yet. Paste the address of a sitemap, a feed or just a website."),
+            action_title=_("Add source"),
+            action_url=reverse("add_source"),
         )
     now = clock.now()
     checks = _checks(request, now)

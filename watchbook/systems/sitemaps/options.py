@@ -29,16 +29,16 @@ INDEX_DEPTH = Option(
 KEEP_SNAPSHOTS_DAYS = Option(
     "SITEMAPS_KEEP_SNAPSHOTS_DAYS", integer, default=90, minimum=1,
     group="retention", title=_("Sitemap snapshots, days"),
-    help="Days to keep snapshots."
+    help=_("Days to keep snapshots.")
 )  # fmt: skip
 KEEP_CHANGES_DAYS = Option(
     "SITEMAPS_KEEP_CHANGES_DAYS", integer, default=90, minimum=1, group="retention", title=_("Sitemap changes, days"),
-    help="Days to keep change records."
+    help=_("Days to keep change records.")
 )  # fmt: skip
 KEEP_LOGS_DAYS = Option(
     "SITEMAPS_KEEP_LOGS_DAYS", integer, default=30, minimum=1, help="Days to keep the delivery log of changes."
 )  # fmt: skip
 MONITORS_PER_USER = Option(
     "SITEMAPS_MONITORS_PER_USER", integer, default=500, minimum=1, group="limits", title=_("Monitors per user"),
-    help="Limit of monitors per user."
+    help=_("Limit of monitors per user.")
 )  # fmt: skip

@@ -122,3 +122,27 @@ def test_sign_up_is_closed_by_default_after_the_first_account(monkeypatch, opera
     monkeypatch.delenv("WATCHBOOK_SIGNUP")
     page = Client(headers={"Accept-Language": "en"}).get("/accounts/signup/").content.decode()
     assert "An operator creates new accounts on this server." in page
+
+
+def test_first_page_of_a_new_server_creates_the_first_account() -> None:
+    client = Client(**HERE)
+    answer = client.get("/accounts/login/?next=/stream/")
+    assert (answer.status_code, answer.url) == (302, "/accounts/signup/?next=%2Fstream%2F")
+    page = client.get(answer.url).content.decode()
+    assert "Create first account" in page
+    assert "I have an account" not in page
+    client.post("/accounts/signup/", FORM)
+    assert "Sign in" in Client(**HERE).get("/accounts/login/").content.decode()
+
+
+def test_sign_in_page_offers_an_account_only_while_sign_up_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHBOOK_SIGNUP", "first")
+    Client(**HERE).post("/accounts/signup/", FORM)
+    assert "/accounts/signup/" not in Client(**HERE).get("/accounts/login/").content.decode()
+    monkeypatch.setenv("WATCHBOOK_SIGNUP", "open")
+    assert "/accounts/signup/" in Client(**HERE).get("/accounts/login/").content.decode()
+
+
+def test_closed_server_without_accounts_shows_the_sign_in_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHBOOK_SIGNUP", "closed")
+    assert Client(**HERE).get("/accounts/login/").status_code == 200

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client
+from django.utils import translation
 
+import watchbook
 from standins.smtp_sink import SmtpSink
 from watchbook.base import clock, env
 from watchbook.base.store.models import Blob
@@ -21,7 +25,7 @@ from watchbook.base.testing.people import make_person
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.notify import options as mail
 from watchbook.core.notify.options import mail_settings
-from watchbook.core.ops import options, stored
+from watchbook.core.ops import options, server, stored
 from watchbook.core.ops.models import SettingsCheck, StoredSetting
 from watchbook.core.ops.options import address_settings
 from watchbook.core.ops.settings_page import groups, remember
@@ -119,10 +123,42 @@ def test_refused_value_names_the_field_and_keeps_what_was_typed(client: Client, 
     answer = client.post("/operations/settings/mail/", given)
     page = answer.content.decode()
     assert (answer.status_code, StoredSetting.objects.count()) == (422, 0)
-    assert "expected a whole number" in page
+    assert "Enter a whole number." in page
     assert 'value="mail.example.org"' in page
     refused = client.patch("/api/v1/settings", {"values": {"NO_SUCH": "1"}}, content_type="application/json")
     assert refused.status_code == 422
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        ("EMAIL_PORT", "many", "请输入整数。"),
+        ("EMAIL_PORT", "0", "最小值为 1。"),
+        ("EMAIL_PORT", "70000", "最大值为 65535。"),
+        ("WATCHBOOK_SIGNUP", "maybe", "请选择其中之一：open, closed, first。"),
+        ("WATCHBOOK_PUBLIC_URL", "desk", "请输入以 https:// 或 http:// 开头的地址。"),
+    ],
+)
+def test_reason_of_a_refusal_is_in_the_language_of_the_page(operator: Any, name: str, typed: str, said: str) -> None:
+    with translation.override("zh-hans"), pytest.raises(stored.CannotStore) as refused:
+        stored.save({name: typed})
+    assert str(refused.value) == said
+
+
+@pytest.mark.django_db
+def test_every_field_explains_itself_in_both_languages(client: Client, operator: Any) -> None:
+    page = client.get("/operations/settings/").content.decode()
+    assert "Usually 587 with STARTTLS and 465 with TLS." in page
+    for option in stored.storable().values():
+        with translation.override("zh-hans"):
+            assert re.search("[\u4e00-\u9fff]", f"{option.help}"), option.name
+
+
+def test_options_of_every_package_are_read_at_start() -> None:
+    folder = Path(watchbook.__file__).parent
+    names = {".".join(path.relative_to(folder.parent).with_suffix("").parts) for path in folder.glob("*/*/options.py")}
+    assert set(server._option_modules()) == names
 
 
 @pytest.mark.django_db
@@ -177,7 +213,7 @@ def test_running_server_follows_a_command(tmp_path: Any) -> None:
     finally:
         server.close()
     wrong = run(tmp_path, "settings", "set", "WATCHBOOK_SIGNUP", "maybe")
-    assert (wrong.returncode, "expected one of" in wrong.stderr) == (1, True)
+    assert (wrong.returncode, "Choose one of: open, closed, first." in wrong.stderr) == (1, True)
     assert "WATCHBOOK_HOME" in environment(tmp_path)
 
 

@@ -75,8 +75,8 @@ class TestWhoSeesWhat:
 class TestList:
     def test_nothing_yet_says_what_to_do(self, alice):
         page = get(browser(alice), "monitors").text
-        assert "No monitors yet" in page
-        assert reverse("sitemaps:add") in page
+        assert "No websites yet" in page
+        assert reverse("add_source") in page
 
     def test_a_monitor_is_a_line_with_state_size_and_last_change(self, desk, alice):
         page = get(browser(alice), "monitors").text
@@ -310,7 +310,7 @@ class TestChinese:
     def test_pages_speak_chinese(self, desk, alice):
         monitor, record = desk
         client = browser(alice, "zh-Hans")
-        assert "我的监控" in get(client, "monitors").text
+        assert "网站" in get(client, "monitors").text.partition("<h1")[2].partition("</h1>")[0]
         page = get(client, "monitor", monitor.pk).text
         assert "立即检查" in page
         assert "检查失败" in page
