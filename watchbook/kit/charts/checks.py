@@ -1,4 +1,4 @@
-"""The first day of what is checked: one mark per check on an axis of hours, because one bar per day says nothing yet."""
+"""The first day of what is checked: one mark per check on an axis of hours, as one bar per day says nothing yet."""
 
 from __future__ import annotations
 
