@@ -16,18 +16,21 @@ from mcp.client.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from standins.sitemap_site import SitemapSite
 from tests.security.sample_rows import furnish
 from watchbook.base.testing.people import make_person
 from watchbook.core.accounts import tokens
+from watchbook.core.api import fair
 from watchbook.core.api.mcp import server
 from watchbook.core.api.mcp import tools as calls
 from watchbook.core.api.mcp.tools import declared, tools
 from watchbook.core.ops.tests.processes import environment, prepare_tables, run
 from watchbook.systems.library import actions as library
+from watchbook.systems.sitemaps.tests.conftest import trust
 
 # The version before the client's own; requests of this version are written by hand.
 OLDER = "2025-11-25"
-WRITES = {"save_search", "save_to_library"}
+WRITES = {"recognise_source", "add_source", "save_search", "save_to_library"}
 
 
 def as_bearer(token: str) -> dict[str, str]:
@@ -80,6 +83,7 @@ def arguments_of(name: str, ids: dict[str, list[str]]) -> dict[str, str] | None:
     tool = tools()[name]
     slug = tool.path.split("/")[3]
     found = {part: ids.get(f"{slug} {part}", ids.get(part)) for part in tool.in_path}
+    found |= {"source": ["sitemaps"]} if "source" in tool.in_path else {}
     return None if None in found.values() else {part: values[0] for part, values in found.items() if values}
 
 
@@ -90,19 +94,71 @@ def lasting(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.django_db
 def test_answer_of_every_reading_tool_equals_the_answer_of_the_api(client: Client, reader: str, ids: Any) -> None:
-    compared = 0
     for name, tool in tools().items():
-        arguments = arguments_of(name, ids)
-        if not tool.reads_only or arguments is None:
+        if not tool.reads_only:
             continue
+        arguments = arguments_of(name, ids)
+        assert arguments is not None, f"the sample rows have no ids for {name}"
         arguments |= {"q": "lantern"} if name == "search" else {}
         result = ask(client, reader, "tools/call", name=name, arguments=arguments)
         answer = client.get(result["_meta"]["watchbook/source"], headers=as_bearer(reader))
         document = json.loads(answer.getvalue())  # type: ignore[attr-defined]  # long lists are streamed
         assert (answer.status_code, lasting(document)) == (200, lasting(result["structuredContent"])), name
         assert json.loads(result["content"][1]["text"]) == result["structuredContent"]
-        compared += 1
-    assert compared >= 18
+
+
+@pytest.mark.django_db
+def test_reading_tools_cover_changes_versions_differences_gaps_and_health() -> None:
+    """What an agent needs in order to say what changed, since when, and what is not known."""
+    assert {
+        "search", "activity", "alerts", "health", "source_health",
+        "sitemap_changes", "sitemap_compare", "web_changes", "web_page_versions", "web_page_changes",
+        "forum_posts", "forum_post_versions", "forum_gaps", "reddit_post_versions", "note",
+        "library_page", "library_page_versions", "library_page_changes",
+    } <= {name for name, tool in tools().items() if tool.reads_only}  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_source_is_recognised_then_added_as_by_the_api(
+    client: Client, writer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SitemapSite() as site:
+        trust(monkeypatch, site.netloc)
+        site.add_many(["/a", "/b"], lastmod="2026-01-01")
+        offered = ask(client, writer, "tools/call", name="recognise_source", arguments={"text": site.sitemap})
+        assert not offered["isError"], offered
+        assert "sitemaps" in offered["structuredContent"]["system"]
+        proof = offered["structuredContent"]["proof"]
+        made = ask(client, writer, "tools/call", name="add_source", arguments={"proof": proof, "picks": None})
+        assert not made["isError"], made
+        again = ask(client, writer, "tools/call", name="add_source", arguments={"text": site.sitemap})
+    assert again["isError"]
+    listed = client.get("/api/v1/sitemaps/monitors", headers=as_bearer(writer)).json()["items"]
+    assert [row["sitemap_url"] for row in listed] == [site.sitemap]
+    assert made["structuredContent"]["items"][0]["url"].endswith(f"/sitemaps/{listed[0]['id']}/")
+
+
+@pytest.mark.django_db
+def test_null_is_no_argument_and_a_file_is_no_answer(client: Client, reader: str, ids: Any) -> None:
+    def topics(**arguments: Any) -> Any:
+        return ask(client, reader, "tools/call", name="forum_topics", arguments=arguments)
+
+    assert topics(q=None, cursor=None)["structuredContent"] == topics()["structuredContent"]
+    for kind in ("csv", "jsonl", "xlsx", "json"):
+        refused = topics(format=kind)
+        assert refused["isError"]
+        assert refused["structuredContent"]["error"]["details"][0]["field"] == "format"
+    missing = ask(client, reader, "tools/call", name="forum_topic", arguments={"tid": None})
+    assert missing["structuredContent"]["error"]["details"][0]["field"] == "tid"
+
+
+@pytest.mark.django_db
+def test_searches_by_tools_count_as_those_of_the_api(
+    client: Client, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fair.RUNNING, "enter", lambda _key: False)
+    refused = ask(client, reader, "tools/call", name="search", arguments={"q": "x"})
+    assert (refused["isError"], refused["structuredContent"]["error"]["code"]) == (True, "too_many_requests")
 
 
 @pytest.mark.django_db

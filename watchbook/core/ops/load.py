@@ -1,29 +1,16 @@
-"""Requests that should not be computed: those whose client went away, and too many heavy ones of one user.
-
-A request is heavy when it searches or exports. What is counted is what runs in this process now, not requests per hour:
-a user whose searches are fast never reaches the limit.
-"""
+"""Requests whose client went away are not computed."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-
-from watchbook.core.ops import options
-from watchbook.kit import errors
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # The number that nginx gives a request whose client closed the connection. Nobody reads the response; the log does.
 CLIENT_GONE = 499
-# The parameters of searches and exports, on pages and in the API.
-HEAVY_PARAMETERS = ("q", "format")
-RETRY_SECONDS = 2
 
 
 class ClientGone(Exception):
@@ -69,64 +56,3 @@ def _gone() -> HttpResponse:
     # The log of requests has it. Django would add a warning, although nothing is wrong with the server.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
-
-
-class Fair:
-    """Refuses a heavy request of a user who already runs as many as allowed, so that others find a free thread."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        self._running: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not is_heavy(request.method or "", request.GET):
-            return self.get_response(request)
-        key = whose(request)
-        if not self._enter(key):
-            response = errors.too_many(request)
-            response.headers["Retry-After"] = str(RETRY_SECONDS)
-            return response
-        try:
-            response_or_stream = self.get_response(request)
-        except BaseException:
-            self._leave(key)
-            raise
-        if isinstance(response_or_stream, StreamingHttpResponse):
-            parts = cast("Iterator[bytes]", response_or_stream.streaming_content)
-            response_or_stream.streaming_content = self._until_sent(key, parts)
-            return response_or_stream
-        self._leave(key)
-        return response_or_stream
-
-    def _until_sent(self, key: str, parts: Iterator[bytes]) -> Iterator[bytes]:
-        """A file of rows is computed while it is sent."""
-        try:
-            yield from parts
-        finally:
-            self._leave(key)
-
-    def _enter(self, key: str) -> bool:
-        with self._lock:
-            if self._running[key] >= options.HEAVY_REQUESTS.value:
-                return False
-            self._running[key] += 1
-            return True
-
-    def _leave(self, key: str) -> None:
-        with self._lock:
-            self._running[key] -= 1
-            if self._running[key] <= 0:
-                del self._running[key]
-
-
-def is_heavy(method: str, query: Mapping[str, str]) -> bool:
-    return method == "GET" and any(query.get(name) not in {None, "", "json"} for name in HEAVY_PARAMETERS)
-
-
-def whose(request: HttpRequest) -> str:
-    """Return the user, the token, or the address of a visitor."""
-    if header := request.META.get("HTTP_AUTHORIZATION", ""):
-        return "token:" + hashlib.sha256(header.encode("utf-8", "replace")).hexdigest()[:32]
-    user = getattr(request, "user", None)
-    return f"user:{user.pk}" if user is not None and user.is_authenticated else f"at:{request.META['REMOTE_ADDR']}"

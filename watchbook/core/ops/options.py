@@ -17,10 +17,6 @@ WEB_THREADS = Option(
     "WATCHBOOK_WEB_THREADS", integer, default=8, minimum=1, maximum=128,
     help="Number of web threads.",
 )  # fmt: skip
-HEAVY_REQUESTS = Option(
-    "WATCHBOOK_HEAVY_REQUESTS", integer, default=4, minimum=1, maximum=128,
-    help="Number of searches and exports that one user can run at the same time in one web process. More are refused.",
-)  # fmt: skip
 WEB_PROCESSES = Option(
     "WATCHBOOK_WEB_PROCESSES", integer, default=2, minimum=1, maximum=64,
     help="Number of processes of `watchbook web --server granian`. Each has WATCHBOOK_WEB_THREADS threads.",

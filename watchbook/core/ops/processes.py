@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from watchbook.base.terminal import Failure
+from watchbook.core.accounts.options import REMOTE_USER_HEADER
 from watchbook.core.jobs import options as job_options
 from watchbook.core.ops import options
 
@@ -35,6 +36,7 @@ def serve(bind: Bind, ready: Callable[[str, bool], None]) -> None:
     from watchbook.core.jobs.runner import Embedded  # the processes below import this module before Django is set up
     from watchbook.core.ops.server import wants_embedded
 
+    _refuse_named_users()
     # A fork would copy locks that the threads of the runner hold.
     multiprocessing.set_start_method("spawn", force=True)
     port = bind.port or _free_port(bind.host)
@@ -124,6 +126,12 @@ def _free_port(host: str) -> int:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
+
+
+def _refuse_named_users() -> None:
+    """Granian reads `Remote_Email` of a visitor as `Remote-Email` of the proxy; waitress drops such names."""
+    if REMOTE_USER_HEADER.value:
+        raise Failure("WATCHBOOK_REMOTE_USER_HEADER needs the server waitress: leave out --server granian.")
 
 
 def _refuse_taken(host: str, port: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import record_authentication
@@ -15,7 +16,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -76,11 +77,20 @@ def callback(request: HttpRequest) -> HttpResponse:
         claims = oidc.finish(
             begun, code=given["code"], state=given["state"], issuer=given["iss"], redirect_uri=callback_address()
         )
-        user = single_sign_on.sign_in(claims, request)
+        user = single_sign_on.sign_in(claims, request, token=_token_of(begun.next))
     except oidc.SignInError as error:
         return _refused(request, error.message, error.detail)
     _enter(request, user)
     return redirect(access.safe_next(request, begun.next))
+
+
+def _token_of(path: str) -> str:
+    """Return the token of the invitation to which the user goes back; empty for other pages."""
+    try:
+        match = resolve(urlsplit(path).path)
+    except Resolver404:
+        return ""
+    return str(match.kwargs["token"]) if match.url_name == "invite" else ""
 
 
 def _enter(request: HttpRequest, user: Any) -> None:

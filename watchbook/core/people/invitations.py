@@ -267,6 +267,14 @@ def _inviter_may(invitation: Invitation) -> bool:
     return not invitation.place or roles.may_give(by, invitation.source, invitation.place, invitation.role)
 
 
+def is_invited(email: str, token: str) -> bool:
+    """Say whether this confirmed address, or the holder of this link, may have an account."""
+    sent = Invitation.objects.pending(clock.now()).filter(email=email).select_related("created_by", "group")
+    held = find(token) if token else None
+    by_link = [held] if held is not None and not held.email else []
+    return any(state(invitation) == "pending" for invitation in (*sent, *by_link))
+
+
 def closed_text(state: str) -> str:
     return {
         "used": _("This invitation was already used."),

@@ -20,15 +20,18 @@ from watchbook.base import clock
 from watchbook.base.invalid import InvalidInput
 from watchbook.core.accounts import actions, audit, options
 from watchbook.core.accounts.models import User
-from watchbook.core.people import groups
+from watchbook.core.people import groups, invitations
 from watchbook.core.people.models import ExternalIdentity, Group, GroupMember
 from watchbook.core.people.oidc import Claims, SignInError
 
 
-def sign_in(claims: Claims, request: HttpRequest) -> User:
-    """Return the active account of these claims, with the groups that the provider names."""
+def sign_in(claims: Claims, request: HttpRequest, *, token: str = "") -> User:
+    """Return the active account of these claims, with the groups that the provider names.
+
+    `token` is that of the invitation from which the user came, if any.
+    """
     with transaction.atomic():
-        user = _known(claims) or _connected(claims, request) or _created(claims, request)
+        user = _known(claims) or _connected(claims, request) or _created(claims, request, token)
     if not user.is_active:
         raise SignInError(_("This account is disabled."))
     take_groups(user, claims, request)
@@ -67,8 +70,8 @@ def _connected(claims: Claims, request: HttpRequest) -> User | None:
     return user
 
 
-def _created(claims: Claims, request: HttpRequest) -> User:
-    if not options.OIDC_CREATE.value:
+def _created(claims: Claims, request: HttpRequest, token: str) -> User:
+    if not options.OIDC_CREATE.value and not invitations.is_invited(_address(claims), token):
         raise SignInError(_("You have no account on this server. Ask an operator for an invitation."))
     try:
         with transaction.atomic():

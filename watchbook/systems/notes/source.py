@@ -57,7 +57,10 @@ FIGURES = {
     "runner_off": _p("figure", "the built-in runner is off"),
 }
 
-TOOLS = (Tool("notes", "GET /notes/sources", "List collected notes with title, author, text and source address."),)
+TOOLS = (
+    Tool("notes", "GET /notes/sources", "List collected notes with title, author, text and source address."),
+    Tool("note", "GET /notes/sources/{note_id}", "Read one note with its files, earlier versions and counts."),
+)
 
 SOURCE = Source(
     slug="notes",

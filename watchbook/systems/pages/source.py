@@ -50,8 +50,10 @@ FIGURES = {
 TOOLS = (
     Tool("web_sites", "GET /pages/sites", "List the websites whose pages are read, with counts and state."),
     Tool("web_pages", "GET /pages/sites/{site_id}/pages", "List the pages of one website, newest change first."),
+    Tool("web_changes", "GET /pages/changes", "List what changed on the pages of all websites, newest first."),
     Tool("web_page_versions", "GET /pages/{page_id}/versions", "List the versions of one page, newest first."),
     Tool("web_page_version", "GET /pages/{page_id}/versions/{number}", "Read one version of a page: fields and text."),
+    Tool("web_page_changes", "GET /pages/{page_id}/diff/{old}/{new}", "Compare two versions of a page word by word."),
 )
 
 SOURCE = Source(

@@ -53,6 +53,16 @@ TOOLS = (
         "Read one change of a sitemap: added, removed and modified URLs.",
     ),
     Tool(
+        "sitemap_snapshots",
+        "GET /sitemaps/monitors/{monitor_id}/snapshots",
+        "List the stored versions of one sitemap, newest first.",
+    ),
+    Tool(
+        "sitemap_compare",
+        "GET /sitemaps/snapshots/{old_id}/compare/{new_id}",
+        "Compare any two stored versions of a sitemap: added, removed and modified URLs.",
+    ),
+    Tool(
         "sitemap_urls",
         "GET /sitemaps/snapshots/{snapshot_id}/urls",
         "List the URLs of one stored version of a sitemap.",

@@ -26,6 +26,7 @@ from watchbook.core import registry
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import ApiToken
 from watchbook.core.api.auth import Gate
+from watchbook.core.api.fair import Fair
 from watchbook.core.api.shell import build_api
 from watchbook.core.registry import Tool
 
@@ -61,10 +62,11 @@ class Answer:
 
 def call(tool: Bound, arguments: dict[str, Any], caller: Caller) -> Answer:
     """Return what the API answers to this caller. Arguments that the operation does not know are refused by it."""
-    given = {**({"limit": USUAL_ITEMS} if "limit" in tool.in_query else {}), **arguments}
-    missing = [name for name in tool.in_path if name not in given]
-    if missing:
-        return _refused(tool, missing)
+    given = {**({"limit": USUAL_ITEMS} if "limit" in tool.in_query else {}), **_without_nulls(tool, arguments)}
+    if missing := [name for name in tool.in_path if name not in given]:
+        return _refused(tool, missing, _("This field is required."))
+    if tool.reads_only and (files := [name for name in OF_FILES if name in given]):
+        return _refused(tool, files, _("Unknown parameter."))
     path = tool.path.format(**{name: quote(str(given[name]), safe="") for name in tool.in_path})
     rest = {name: value for name, value in given.items() if name not in tool.in_path}
     # Without a body everything belongs to the address, known or not: the API refuses unknown names.
@@ -73,15 +75,24 @@ def call(tool: Bound, arguments: dict[str, Any], caller: Caller) -> Answer:
     body = b"" if tool.reads_only else json.dumps({n: v for n, v in rest.items() if n not in in_query}).encode()
     request = WSGIRequest(_environ(tool.method, path, query, body, caller))
     match = resolve(request.path_info)
-    response = match.func(request, *match.args, **match.kwargs)
+    response: Any = Fair(lambda asked: match.func(asked, *match.args, **match.kwargs))(request)
     content = response.getvalue()  # long lists are streamed
     document = json.loads(content) if content else None
     source = f"{path}?{query}" if query else path
     return Answer(response.status_code, document, source, clock.now().isoformat())
 
 
-def _refused(tool: Bound, missing: list[str]) -> Answer:
-    details = [{"field": name, "message": _("This field is required.")} for name in sorted(missing)]
+def _without_nulls(tool: Bound, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Programs write null for an argument that they leave out. In the body of a request null means something."""
+
+    def is_in_address(name: str) -> bool:
+        return tool.reads_only or name in tool.in_path or name in tool.in_query
+
+    return {name: value for name, value in arguments.items() if value is not None or not is_in_address(name)}
+
+
+def _refused(tool: Bound, names: list[str], message: str) -> Answer:
+    details = [{"field": name, "message": message} for name in sorted(names)]
     error = {"code": "invalid", "message": _("Some values are not valid."), "details": details}
     return Answer(422, {"error": error}, tool.path, clock.now().isoformat())
 
@@ -124,10 +135,20 @@ PLATFORM_TOOLS = (
     ),
     Tool("activity", "GET /stream", "List what changed on the watched sources since a time, newest first."),
     Tool("alerts", "GET /alerts", "List open and resolved problems of the watched sources, with their reasons."),
+    Tool("health", "GET /health", "Show the health of every source: state, last success, next run and problems."),
+    Tool("source_health", "GET /health/{source}", "Show the health of one source and of each item it watches."),
+    Tool(
+        "recognise_source",
+        "POST /sources/recognise",
+        "Read an address or a keyword and preview what can be watched there. Nothing is added.",
+    ),
+    Tool("add_source", "POST /sources", "Watch an address or a keyword from now on, as recognise_source offers it."),
     Tool("save_search", "POST /saved-searches", "Save a search, so that new matches are sent to the user's channels."),
 )
 # A list for a program that reads every word: shorter than a page for people.
 USUAL_ITEMS = 10
+# Parameters of lists that answer with a file; a tool answers JSON.
+OF_FILES = ("format",)
 DEEPEST = 12
 
 

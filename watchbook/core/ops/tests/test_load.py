@@ -8,13 +8,13 @@ import threading
 import pytest
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from watchbook.core.ops.load import CLIENT_GONE, Fair
+from watchbook.core.ops.load import CLIENT_GONE
 from watchbook.core.ops.server import Bind, _listen
-from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, until
+from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, run, until
 
 LEDGER: list[str] = []
 STARTED, GO_ON = threading.Event(), threading.Event()
@@ -93,36 +93,6 @@ def test_writing_request_is_finished_although_its_client_left(server):
     assert LEDGER == ["post started", "post computed"]
 
 
-def test_user_with_too_many_searches_is_refused_and_others_are_not(rf, monkeypatch):
-    monkeypatch.setenv("WATCHBOOK_HEAVY_REQUESTS", "2")
-    answers = []
-
-    def view(request):
-        # While a search runs, the same visitor sends the next one.
-        answers.append(fair(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.1")).status_code)
-        return HttpResponse("found")
-
-    fair = Fair(view)
-    assert fair(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.1")).status_code == 200
-    assert answers == [429, 200]  # the third, then the second; the first is above
-
-    full = Fair(lambda request: HttpResponse("x"))
-    full._running["at:192.0.2.1"] = 2
-    refused = full(rf.get("/api/v1/search?q=x", REMOTE_ADDR="192.0.2.1"))
-    assert (refused.status_code, refused["Retry-After"]) == (429, "2")
-    assert full(rf.get("/search/?q=x", REMOTE_ADDR="192.0.2.2")).status_code == 200
-    assert full(rf.get("/search/?q=", REMOTE_ADDR="192.0.2.1")).status_code == 200
-    assert full._running == {"at:192.0.2.1": 2}
-
-
-def test_export_counts_until_it_is_sent(rf):
-    fair = Fair(lambda request: StreamingHttpResponse(iter([b"a", b"b"])))
-    response = fair(rf.get("/jobs/?format=csv", REMOTE_ADDR="192.0.2.1"))
-    assert fair._running == {"at:192.0.2.1": 1}
-    assert b"".join(response.streaming_content) == b"ab"
-    assert fair._running == {}
-
-
 @pytest.mark.crash
 def test_granian_serves_with_several_processes_and_runs_jobs(tmp_path):
     prepare_tables(tmp_path)
@@ -147,3 +117,12 @@ def test_request_of_a_client_that_left_is_no_warning(caplog, client, db):
     answer = client.get("/healthz", **{"waitress.client_disconnected": lambda: True})
     assert answer.status_code == CLIENT_GONE
     assert [line.message for line in caplog.records if line.name == "django.request"] == []
+
+
+@pytest.mark.crash
+def test_granian_refuses_to_start_where_a_proxy_names_the_user(tmp_path):
+    """Granian reads a header `Remote_Email`, which a visitor can send through a proxy, as `Remote-Email`."""
+    prepare_tables(tmp_path)
+    done = run(tmp_path, "web", "--server", "granian", WATCHBOOK_REMOTE_USER_HEADER="Remote-Email")
+    assert done.returncode == 1
+    assert "WATCHBOOK_REMOTE_USER_HEADER needs the server waitress" in done.stderr

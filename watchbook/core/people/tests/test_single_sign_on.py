@@ -236,12 +236,15 @@ def test_settings_page_and_doctor_ask_the_provider(provider: Provider, operator:
     assert SECRET not in page
 
 
+@pytest.mark.parametrize("address", ["ann@example.com", ""], ids=["by e-mail", "by link"])
 def test_invitation_is_accepted_after_single_sign_on(
-    provider: Provider, operator: Any, monkeypatch: pytest.MonkeyPatch
+    provider: Provider, operator: Any, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
+    """Also where the provider alone opens no account."""
     monkeypatch.setenv("WATCHBOOK_OIDC_ONLY", "on")
+    monkeypatch.setenv("WATCHBOOK_OIDC_CREATE", "off")
     group = groups.create("Harbour", actor=operator)
-    wanted = invitations.Wanted(email="ann@example.com", group=group)
+    wanted = invitations.Wanted(email=address, group=group)
     _made, token = invitations.invite(wanted, actor=operator)
     path = f"/invite/{token}/"
     assert f"/accounts/oidc/?next={path}" in shown(Client().get(path))
@@ -249,3 +252,19 @@ def test_invitation_is_accepted_after_single_sign_on(
     assert answer["Location"] == path
     client.post(path)
     assert [member.user.email for member in group.members.all()] == ["ann@example.com"]
+
+
+@pytest.mark.parametrize("wrong", ["other address", "revoked", "used", "made up"])
+def test_invitation_that_is_not_valid_opens_no_account(
+    provider: Provider, operator: Any, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("WATCHBOOK_OIDC_CREATE", "off")
+    address = "someone@example.com" if wrong == "other address" else ""
+    made, token = invitations.invite(invitations.Wanted(email=address), actor=operator)
+    if wrong == "revoked":
+        invitations.revoke(made, actor=operator)
+    elif wrong == "used":
+        invitations.accept(made, make_person("bob"))
+    client, _answer = sign_in(provider, path=f"/accounts/oidc/?next=/invite/{'x' if wrong == 'made up' else token}/")
+    assert not is_signed_in(client)
+    assert not User.objects.filter(email="ann@example.com").exists()
