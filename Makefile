@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
-# The environment of the source tree and of the image has what several machines need.
+# The environment of the source tree has what several machines need, the image has every extra.
 EXTRAS := --extra postgres --extra mysql --extra celery --extra apprise
 ONCE ?=
 PORT ?= 8000
@@ -108,6 +108,7 @@ editor: ## bundle the library's editor with npm and esbuild; the result is commi
 pins: env ## write requirements/*.txt anew from pyproject.toml
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate $(EXTRAS) pyproject.toml -o requirements/base.txt
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate $(EXTRAS) pyproject.toml --group dev -c requirements/base.txt -o requirements/dev.txt
+	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --all-extras pyproject.toml -c requirements/dev.txt -o requirements/image.txt
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate $(EXTRAS) pyproject.toml --group dev --group bench -c requirements/dev.txt -o requirements/bench.txt
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-header --no-annotate $(EXTRAS) pyproject.toml --group docs --group release -c requirements/dev.txt -o requirements/docs.txt
 

@@ -17,11 +17,12 @@ from watchbook.project.cli import program
 
 ROOT = Path(__file__).parents[2]
 CONTAINERFILE = (ROOT / "Containerfile").read_text()
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+COMPOSE_FILE = (ROOT / "compose.yaml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_FILE)
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 OWN = {"watchbook", "worker", "beat", "migrate"}
 # Names that only compose itself reads.
-OF_COMPOSE = {"POSTGRES_PASSWORD", "WATCHBOOK_COMMAND", "WATCHBOOK_IMAGE", "WATCHBOOK_PORT"}
+OF_COMPOSE = {"COMPOSE_PROFILES", "POSTGRES_PASSWORD", "WATCHBOOK_COMMAND", "WATCHBOOK_IMAGE", "WATCHBOOK_PORT"}
 
 
 def options() -> set[str]:
@@ -97,3 +98,11 @@ def test_all_units_differ_only_in_name_and_command() -> None:
     ]
     assert len(UNITS) == 4
     assert all(each == lines[0] for each in lines)
+
+
+def test_scaled_profile_is_chosen_once_for_every_command_of_compose() -> None:
+    """A command without these settings would start the workers on SQLite, without a broker."""
+    names = re.findall(r"^(\w+)=(.+)$", (ROOT / "deploy" / "scaled.env").read_text(), re.MULTILINE)
+    assert dict(names)["COMPOSE_PROFILES"] == "scaled"
+    pages = [COMPOSE_FILE, *(path.read_text() for path in (ROOT / "docs" / "how-to").glob("*.md"))]
+    assert not [found for page in pages for found in re.findall(r"compose .*--(?:profile|env-file).*", page)]
