@@ -151,7 +151,7 @@ def sign_out(world: World, browser: httpx.Client) -> None:
 
 
 def browser() -> httpx.Client:
-    return httpx.Client(timeout=30, headers={"Accept-Language": "en"})
+    return httpx.Client(timeout=120, headers={"Accept-Language": "en"})
 
 
 def is_operator(world: World, client: httpx.Client) -> bool:

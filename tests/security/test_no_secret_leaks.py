@@ -119,7 +119,7 @@ def test_error_about_a_setting_does_not_show_its_secret(trouble: str, tmp_path: 
 def test_database_error_does_not_show_the_password(tmp_path: Path) -> None:
     """A connection is waited for, so all of them wait at once."""
     said = _tell_no_secret(tmp_path, *AWAY)
-    assert all("does not answer" in text or "get a connection" in text for text in said)
+    assert all("does not respond" in text or "get a connection" in text for text in said)
 
 
 def _tell_no_secret(folder: Path, *troubles: Settings, commands: Commands = COMMANDS) -> list[str]:

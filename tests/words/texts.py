@@ -1,10 +1,11 @@
-"""Collects every text that people read: catalogues, templates, option help, command help and the API document.
+"""Collects every text that people read: catalogues, templates, output and help of commands, options, the API document.
 
 `python -m tests.words.texts [PART OF A PATH]` prints the texts that contain a refused word.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -151,6 +152,27 @@ def _descriptions(node: Any, place: str) -> Iterator[Text]:
             yield from _descriptions(value, place)
 
 
+def spoken() -> Iterator[Text]:
+    """Sentences in the code that are not translated: output of commands, `doctor`, logs, refusals of settings."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        # Parsers quote other sites; the comments of columns are those of the tables' own definition.
+        if not {"tests", "testing", "migrations", "parse", "models", "models.py"} & set(path.parts):
+            for number, words in _sentences(ast.parse(path.read_text("utf-8"))):
+                yield Text(f"{path.relative_to(PACKAGE.parent)}:{number}", _MARKUP.sub(" ", words))
+
+
+def _sentences(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield every string with a space that is no docstring; what an f-string puts in is written as X."""
+    known = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            known |= {id(part) for part in node.values}
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+            yield node.lineno, words
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+            yield node.lineno, node.value if " " in node.value else ""
+
+
 def docs() -> Iterator[Text]:
     """The pages for users, operators and contributors; the changelog is history and keeps its words."""
     root = PACKAGE.parent
@@ -172,6 +194,7 @@ PARTS = {
     "options": options,
     "commands": commands,
     "api": api,
+    "spoken": spoken,
     "docs": docs,
 }
 

@@ -78,7 +78,7 @@ def run_task(_task: Task, run_id: int, version: int = MESSAGE_VERSION) -> None:
     close_old_connections()
     try:
         if version != MESSAGE_VERSION:
-            log.warning("message of version %s left alone", version)
+            log.warning("message of version %s ignored", version)
             return
         run = queue.claim_by_id(int(run_id), queue.process_name("worker"))
         if run is not None:

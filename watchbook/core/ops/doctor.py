@@ -62,7 +62,7 @@ def _silence() -> str:
 
 
 def _away(error: DatabaseError) -> str:
-    return f"The database does not answer ({type(error).__name__})."
+    return f"The database does not respond ({type(error).__name__})."
 
 
 def _asked(name: str, question: Callable[[], str]) -> Check:
@@ -96,7 +96,7 @@ def _data_folder() -> str:
     for path in (home, home / "keys"):
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o027:
             raise _Bad(f"Others can reach {path}. Run: chmod 700 {path}")
-    return f"{home} is ours alone."
+    return f"{home} is readable only by this user."
 
 
 def _keys() -> str:
@@ -105,8 +105,8 @@ def _keys() -> str:
         if (folder / name).exists():
             secret_file(folder / name)
     if settings.SECRET_KEY.startswith("django-insecure") or len(set(settings.SECRET_KEY)) < 5:
-        raise _Bad("SECRET_KEY is a sample. Remove it to have one made.")
-    return f"Secrets are sealed with key {next(iter(settings.SECRETS_KEYS))}."
+        raise _Bad("SECRET_KEY is a sample. Remove it: Watchbook then creates one.")
+    return f"Secrets are encrypted with key {next(iter(settings.SECRETS_KEYS))}."
 
 
 def _secrets() -> str:
@@ -131,9 +131,9 @@ def _database() -> str:
     if tuple(version) < OLDEST[connection.vendor]:
         oldest = ".".join(map(str, OLDEST[connection.vendor]))
         raise _Bad(
-            f"{connection.display_name} {'.'.join(map(str, version))} is too old; {oldest} is the oldest that works."
+            f"{connection.display_name} {'.'.join(map(str, version))} is too old. Watchbook needs {oldest} or newer."
         )
-    return f"{connection.display_name} {'.'.join(map(str, version))} answers."
+    return f"{connection.display_name} {'.'.join(map(str, version))} responds."
 
 
 def _migrations() -> str:
@@ -141,7 +141,7 @@ def _migrations() -> str:
     if newer:
         raise _Bad(f"The database was made by a newer version ({newer[0]}). Install that version.")
     if waiting:
-        raise _Bad(f"{len(waiting)} migrations wait. `watchbook up` or `watchbook migrate` applies them.")
+        raise _Bad(f"{len(waiting)} migrations are pending. `watchbook up` or `watchbook migrate` applies them.")
     return "The schema is up to date."
 
 
@@ -214,7 +214,7 @@ def _clock() -> str:
 def _broker() -> str:
     url = job_options.BROKER_URL.value
     if not url:
-        return "There is none: jobs run in the web process."
+        return "No broker is set: jobs run in the web process."
     from kombu.connection import Connection  # only where a broker is set
     from kombu.exceptions import KombuError
 
@@ -222,14 +222,14 @@ def _broker() -> str:
     try:
         with connect(url, connect_timeout=5) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=5)
-            return f"{broker.transport.driver_type} answers."
+            return f"{broker.transport.driver_type} responds."
     except (KombuError, OSError, ValueError) as error:
-        raise _Bad(f"The broker of CELERY_BROKER_URL does not answer ({type(error).__name__}).") from None
+        raise _Bad(f"The broker of CELERY_BROKER_URL does not respond ({type(error).__name__}).") from None
 
 
 def _mail() -> str:
     if not settings.EMAIL_HOST:
-        return "There is no mail server: mails are written to the log."
+        return "No mail server is set: e-mails are written to the log."
     from django.core.mail import get_connection
 
     mailer = get_connection(timeout=5)
@@ -237,10 +237,10 @@ def _mail() -> str:
         mailer.open()
     except (SMTPException, OSError) as error:
         raise _Bad(
-            f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not let us in ({type(error).__name__})."
+            f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not accept the connection ({type(error).__name__})."
         ) from None
     mailer.close()
-    return f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} answers."
+    return f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} responds."
 
 
 def _reachability() -> str:
@@ -254,7 +254,7 @@ def _reachability() -> str:
             raise _Bad(f"{name}: {error.message}") from None
         except WebError:
             pass  # it answers; what it answers is not ours to judge here
-    return f"{', '.join(asked)}: answered." if asked else "No site is set other than the usual ones."
+    return f"{', '.join(asked)}: all respond." if asked else "No site is set other than the usual ones."
 
 
 def _is_site(name: str) -> bool:
@@ -271,19 +271,20 @@ def _sign_in() -> str:
         if not step.is_ok:
             raise _Bad(step.text)
     only = " It is the only way in." if account_options.is_oidc_only() else ""
-    return f"{account_options.OIDC_ISSUER.value} answers.{only}"
+    return f"{account_options.OIDC_ISSUER.value} responds.{only}"
 
 
 def _workers() -> str:
     if "job_workers" not in connection.introspection.table_names():
-        return "None has been here yet."
+        return "No worker has run so far."
     count = health.live_workers()
     stuck = health.stuck_queues(clock.now())
     if stuck:
         raise _Bad(
-            f"{min(stuck)} is stuck: runs wait and nobody takes them. Start `watchbook up` or `watchbook worker`."
+            f"{min(stuck)} is stuck: runs are queued and no worker takes them."
+            " Start `watchbook up` or `watchbook worker`."
         )
-    return f"{count} workers are alive." if count else "None runs, and no run waits."
+    return f"{count} workers are running." if count else "No worker is running, and no run is queued."
 
 
 QUESTIONS: dict[str, Callable[[], str]] = {

@@ -155,9 +155,9 @@ def _open_fernet(encrypted: str, keys: dict[str, str], bound_to: str) -> str:
     try:
         inner = json.loads(_fernet(keys[key_id]).decrypt(token.encode()))
     except (InvalidToken, ValueError):
-        raise DecryptionError("sealed with another key, or damaged") from None
+        raise DecryptionError("encrypted with another key, or damaged") from None
     if inner.get("for") != bound_to:
-        raise DecryptionError("sealed for another row")
+        raise DecryptionError("encrypted for another row")
     return str(inner["cookie"])
 
 

@@ -159,7 +159,7 @@ def erase_author(author: str, reason: str, yes: bool, as_json: bool) -> None:
     with failing_as(as_json):
         found = authors.written_by(author)
         if not yes:
-            click.confirm(f"Erase {found.posts} posts and {found.comments} comments for good?", abort=True, err=True)
+            click.confirm(f"Erase {found.posts} posts and {found.comments} comments permanently?", abort=True, err=True)
         gone = authors.erase_author(author, reason=reason)
         answer(asdict(gone), [f"{gone.posts} posts and {gone.comments} comments erased."], as_json=as_json)
 

@@ -77,7 +77,7 @@ class TestDoctor:
             url = f"postgres://nobody:x@127.0.0.1:{taken.getsockname()[1]}/none"
             began = clock.now()
             done = run(tmp_path, "doctor", DATABASE_URL=url)
-        assert "The database does not answer" in done.stdout
+        assert "The database does not respond" in done.stdout
         assert (clock.now() - began).total_seconds() < 12
 
 

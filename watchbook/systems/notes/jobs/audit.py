@@ -132,9 +132,9 @@ def _is_telling(found: Any) -> bool:
 def _in_pool() -> Iterator[Finding]:
     for row in Cookie.objects.all():
         if not row.cookie_encrypted.startswith(SEALED):
-            yield Finding(f"tbl_cookie {row.cookie_name}", "the cookie is not sealed")
+            yield Finding(f"tbl_cookie {row.cookie_name}", "the cookie is not encrypted")
         elif row.encryption_key_id != encryption.key_id_in(row.cookie_encrypted):
-            yield Finding(f"tbl_cookie {row.cookie_name}", "encryption_key_id is not the key of the sealed value")
+            yield Finding(f"tbl_cookie {row.cookie_name}", "encryption_key_id is not the key of the encrypted value")
 
 
 def _text_columns(model: type[models.Model]) -> list[str]:
