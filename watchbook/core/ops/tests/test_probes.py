@@ -90,7 +90,7 @@ def test_a_database_that_is_away_is_told_without_its_words(client, living, monke
     assert answer.status_code == 503
     assert "db.internal" not in answer.content.decode()
     assert answer.json()["checks"][0] == {
-        "name": "database", "ok": False, "message": "The database does not respond (OperationalError).",
+        "name": "database", "ok": False, "message": "The database does not answer (OperationalError).",
     }  # fmt: skip
 
 
