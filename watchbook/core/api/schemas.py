@@ -145,13 +145,18 @@ class StrictParser(Parser):
 def read_json(raw: bytes) -> Any:
     """Raises Invalid for anything that is not plain JSON."""
     try:
-        return _cleaned(json.loads(raw, parse_constant=_refuse, object_pairs_hook=_each_once), DEEPEST)
+        document = json.loads(raw, parse_constant=_refuse, object_pairs_hook=_each_once)
+        unfit: list[str] = []
+        cleaned = _cleaned(document, DEEPEST, "", unfit)
     except Invalid:
         raise
     except RecursionError:  # not a ValueError
         raise Invalid("The JSON is nested too deeply.", code="invalid_json") from None
     except ValueError:  # also: not UTF-8, a number of thousands of digits
         raise Invalid("The body is not valid JSON.", code="invalid_json") from None
+    if unfit:
+        raise Invalid(details=[{"field": name, "message": _("Contains a control character.")} for name in unfit[:50]])
+    return cleaned
 
 
 def _refuse(name: str) -> Any:
@@ -167,18 +172,29 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _cleaned(value: Any, room: int) -> Any:
+def _cleaned(value: Any, room: int, place: str, unfit: list[str]) -> Any:
+    """Return the value with texts that can be stored; add the places whose meaning would change to `unfit`."""
     if isinstance(value, str):
-        return clean_text(value)
+        text = clean_text(value)
+        if text != value and ("\0" in value or _is_one_word(text)):
+            unfit.append(place)
+        return text
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         raise Invalid("A number is too large.", code="invalid_json")
     if isinstance(value, (list, dict)) and room == 0:
         raise Invalid("The JSON is nested too deeply.", code="invalid_json")
+    prefix = f"{place}." if place else ""
     if isinstance(value, list):
-        return [_cleaned(item, room - 1) for item in value]
+        return [_cleaned(item, room - 1, f"{prefix}{number}", unfit) for number, item in enumerate(value)]
     if isinstance(value, dict):
-        return {clean_text(name): _cleaned(item, room - 1) for name, item in value.items()}
+        unfit += [f"{prefix}{clean_text(name)}" for name in value if clean_text(name) != name]
+        return {name: _cleaned(item, room - 1, f"{prefix}{name}", unfit) for name, item in value.items()}
     return value
+
+
+def _is_one_word(text: str) -> bool:
+    """Whether it may be an address, an ID or a name: without a control character it would be another one."""
+    return text.isascii() and not any(sign.isspace() for sign in text)
 
 
 class Accepted:

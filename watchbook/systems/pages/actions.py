@@ -88,7 +88,7 @@ def add_site(user: User, list_name: str, values: Mapping[str, Any]) -> Site:
 def add_page(user: User, url: str, *, interval_minutes: int = 1440, name: str = "") -> Page:
     """Watch a single address. Addresses of one host share a website and its request budget."""
     try:
-        address = check_url(clean_text(url).strip())
+        address = check_url(url.strip())
     except WebError as error:
         raise InvalidInput("url", _(error.message)) from error
     if not SHORTEST_INTERVAL <= interval_minutes <= LONGEST_INTERVAL:

@@ -124,7 +124,7 @@ def _together(errors: list[str]) -> str:
 def _csv_rows(text: str, found: PoolFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield rows by line. The separator is the one that the first line contains most often."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(text), delimiter=max(SEPARATORS, key=first.count))
+    reader = csv.reader(io.StringIO(text), delimiter=max(SEPARATORS, key=first.count), strict=True)
     try:
         columns = [name.strip().lower() for name in next(filter(any, reader), [])]
         if "name" not in columns:
@@ -149,7 +149,10 @@ def _csv_rows(text: str, found: PoolFile) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _note_columns(columns: list[str], where: str, found: PoolFile) -> None:
-    for name in dict.fromkeys(columns):
+    for name, count in Counter(columns).items():
+        if count > 1 and name in COLUMNS:
+            words = _("%(where)s: the column %(name)s appears more than once.")
+            raise InvalidPoolFile(words % {"where": where, "name": repr(name)})
         if name not in COLUMNS:
             words = _("%(where)s: the column %(name)s is unknown and was ignored.")
             found.notes.append(Note(UNKNOWN_COLUMN, words % {"where": where, "name": repr(name[:60])}))
@@ -168,8 +171,8 @@ def _json_rows(text: str, found: PoolFile) -> Iterator[tuple[str, Mapping[str, A
     for number, given in enumerate(data, 1):
         where = _("Entry %(n)s") % {"n": number}
         row = given if isinstance(given, dict) else {"name": given}
+        _note_columns([str(name).strip().lower() for name in row], where, found)
         row = {str(name).strip().lower(): value for name, value in row.items()}
-        _note_columns(list(row), where, found)
         yield where, row
 
 

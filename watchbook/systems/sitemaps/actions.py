@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
 from watchbook.base.invalid import InvalidInput
@@ -49,9 +50,16 @@ RESET_FIELDS = {
 }  # fmt: skip
 
 
+IMPORT_PROBLEMS = {
+    "surplus": gettext_noop("The line has more values than there are columns."),
+    "damaged": gettext_noop("The line is damaged."),
+    "quotes": gettext_noop("A quotation mark is missing or misplaced. The rest of the file was not read."),
+}
+
+
 def with_scheme(address: str) -> str:
     """Add https:// to an address without a scheme. Other schemes are refused later."""
-    text = clean_text(address).strip()
+    text = address.strip()
     return text if "://" in text or OTHER_SCHEME.match(text) or not text else f"https://{text}"
 
 
@@ -282,8 +290,8 @@ def import_monitors(user: User, rows: Sequence[ImportRow]) -> list[ImportLine]:
     for row in rows:
         address = row.values.get("sitemap_url", "")
         try:
-            if row.surplus:
-                raise InvalidInput("", _("The line has more values than there are columns."), "surplus")
+            if row.problem:
+                raise InvalidInput("", _(IMPORT_PROBLEMS[row.problem]), row.problem)
             _import_one(user, row.values, has_room=room > 0)
         except InvalidInput as error:
             result = "known" if error.code == "already_watched" else "refused"

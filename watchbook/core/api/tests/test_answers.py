@@ -110,8 +110,10 @@ def test_field_that_is_wrong_is_named_and_its_value_is_not_echoed(program: Clien
 
 
 def test_text_is_made_fit_for_every_database(program: Client) -> None:
-    answer = program.post(THINGS, b'{"name": "a\\u0000b\\ud800c", "more": {"k\\u0000": ["\\u0001x"]}}', JSON)
-    assert answer.json() == {"made": "ab\ufffdc", "more": {"k": ["x"]}}
+    answer = program.post(THINGS, b'{"name": "a \\u000bb\\ud800c", "more": {"k": ["two \\u0001words"]}}', JSON)
+    assert answer.json() == {"made": "a b\ufffdc", "more": {"k": ["two words"]}}
+    refused = program.post(THINGS, b'{"name": "a\\u0000b", "more": {"k\\u0000": 1, "l": ["\\u0001x"]}}', JSON)
+    assert [each["field"] for each in refused.json()["error"]["details"]] == ["name", "more.k", "more.l.0"]
 
 
 def test_large_body_is_413(program: Client) -> None:

@@ -5,7 +5,6 @@ The router of the notes API, and how its endpoints are declared: bodies in the d
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
-from django.utils.translation import gettext_noop
 from ninja import Router, Status
 
 from watchbook.base import clock
@@ -22,14 +20,12 @@ from watchbook.core.api.errors import Problem
 from watchbook.core.api.schemas import Answer, read_json
 from watchbook.core.api.shell import refuses
 from watchbook.systems.notes.access import working
-from watchbook.systems.notes.rules import HANDLING, Code, NotesError, invalid
+from watchbook.systems.notes.rules import HANDLING, Code, NotesError
 from watchbook.systems.notes.validation import Body
 
 log = logging.getLogger("watchbook.notes.api")
 
 # Errors of core as codes of this envelope.
-ID_FIELDS = frozenset({"note_id", "note_url", "xsec_token", "execution_id", "workflow_name", "platform"})
-UNPRINTABLE = gettext_noop("IDs must not contain control characters.")
 # The specification answers wrong input with 400.
 STATUSES = {422: 400}
 BY_STATUS = {404: Code.NOT_FOUND, 413: Code.INVALID_INPUT, 422: Code.INVALID_INPUT, 429: Code.RATE_LIMITED}
@@ -97,25 +93,11 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     try:
         document = read_json(request.body) if request.body else {}
     except Problem as problem:
-        raise NotesError(Code.INVALID_INPUT, problem.message, reason="invalid_json") from None
+        reason = "" if problem.details else "invalid_json"
+        raise NotesError(Code.INVALID_INPUT, problem.message, reason=reason, details=problem.details) from None
     if not isinstance(document, dict):
         raise NotesError(Code.INVALID_INPUT, "The body must be a JSON object.", reason="invalid_json")
-    # The reader of bodies removes control characters; in an ID that would name another note.
-    if request.body and (field := _unprintable_id(json.loads(request.body))):
-        raise invalid(UNPRINTABLE, field)
     return document
-
-
-def _unprintable_id(node: Any, path: str = "") -> str:
-    """Return the path of the first ID with control characters, or an empty string."""
-    inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for name, value in inner:
-        here = f"{path}.{name}".lstrip(".")
-        if name in ID_FIELDS and isinstance(value, str) and any(ord(c) < 32 for c in value):
-            return here[:200]
-        if isinstance(value, dict | list) and (found := _unprintable_id(value, here)):
-            return found
-    return ""
 
 
 def _refused(body: dict[str, Any], status: int) -> JsonResponse:

@@ -229,9 +229,10 @@ def test_batch_of_another_platform_uses_no_foreign_cookie(platform, pool, n8n):
 
 
 @pytest.mark.parametrize("path", ["detail", "batch", "workflow/candidates"])
-def test_null_character_in_a_note_id_is_refused(n8n, platform, pool, path):
+@pytest.mark.parametrize("sign", ["\x00", "\x07", "\n"])
+def test_control_character_in_a_note_id_is_refused(n8n, platform, pool, path, sign):
     pool()
-    item = {"note_id": "68000001\x000000000000000001"}
+    item = {"note_id": f"68000001{sign}0000000000000001"}
     body = item if path == "detail" else {"items": [item]}
     answer = n8n.post(path, json.dumps(body))
     assert (n8n.status, answer["error"]["code"]) == (400, "INVALID_INPUT")

@@ -226,3 +226,20 @@ def test_import_refuses_every_invalid_line_by_number():
 def test_import_refuses_long_and_too_many_categories_by_line(tags):
     with pytest.raises(InvalidPoolFile, match="Line 2: At most 50 tags of 60 characters are allowed"):
         read_entries(f"name,categories\nwebdev,{tags}\n".encode(), "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "name,tier,Tier\nwebdev,high,low\n"),
+        ("a.json", '[{"name": "webdev", "Name": "golang"}]'),
+    ],
+)
+def test_import_refuses_repeated_columns(name, text):
+    with pytest.raises(InvalidPoolFile, match="appears more than once"):
+        read_entries(text.encode(), name)
+
+
+def test_import_refuses_misplaced_quotation_marks_by_line():
+    with pytest.raises(InvalidPoolFile, match="Line 3"):
+        read_entries(b'name,tier\ngolang,high\n"webdev"x,low\n', "a.csv")

@@ -49,11 +49,15 @@ class InvalidFile(ValueError):
 
 @dataclass(frozen=True)
 class ImportRow:
-    """A line of the file with its values by the names of the API, and how many values have no column."""
+    """A line of the file with its values by the names of the API.
+
+    `problem` says why it cannot be imported: surplus (more values than columns), damaged, or quotes (one is missing or
+    misplaced: the rest of the file cannot be read).
+    """
 
     line: int
     values: dict[str, str]
-    surplus: int = 0
+    problem: str = ""
 
 
 def read_file(body: bytes) -> list[ImportRow]:
@@ -82,8 +86,11 @@ def _decode(body: bytes) -> str:
 
 def _csv(text: str) -> Iterator[ImportRow]:
     mark = max(",;\t", key=text.lstrip().splitlines()[0].count)
-    rows = csv.reader(io.StringIO(text.lstrip()), delimiter=mark)
-    names = [_field(name) for name in next(rows)]
+    rows = csv.reader(io.StringIO(text.lstrip()), delimiter=mark, strict=True)
+    try:
+        names = [_field(name) for name in next(rows)]
+    except csv.Error as error:
+        raise InvalidFile("not_csv") from error
     unknown = tuple(name.removeprefix("?") for name in names if name.startswith("?"))
     if unknown:
         raise InvalidFile("unknown", unknown)
@@ -92,14 +99,16 @@ def _csv(text: str) -> Iterator[ImportRow]:
     repeated = tuple(dict.fromkeys(name for name in names if name and names.count(name) > 1))
     if repeated:
         raise InvalidFile("repeated", repeated)
+    before = rows.line_num
     try:
         for cells in rows:
+            before = rows.line_num
             values = {name: _plain(cell) for name, cell in zip(names, cells, strict=False) if name and cell.strip()}
-            surplus = sum(bool(cell.strip()) for cell in cells[len(names) :])
+            surplus = any(cell.strip() for cell in cells[len(names) :])
             if values or surplus:
-                yield ImportRow(rows.line_num, values, surplus)
-    except csv.Error as error:
-        raise InvalidFile("not_csv") from error
+                yield ImportRow(rows.line_num, values, "surplus" if surplus else "")
+    except csv.Error:
+        yield ImportRow(before + 1, {}, "quotes")
 
 
 def _field(name: str) -> str:
@@ -109,8 +118,11 @@ def _field(name: str) -> str:
 
 
 def _plain(cell: str) -> str:
-    """A cell without the apostrophe that exports put before formulas."""
-    text = clean_text(cell).strip()
+    """A cell without the apostrophe that exports put before formulas.
+
+    Control characters stay: an address without them would be another one, and is refused by its line.
+    """
+    text = cell.strip()
     return text[1:] if text.startswith("'") and text[1:2] in FORMULA else text
 
 
@@ -119,14 +131,25 @@ def _opml(body: bytes) -> Iterator[ImportRow]:
     root = etree.fromstring(body, parser=parser)
     if root is None or not isinstance(root.tag, str) or root.tag.lower() != "opml":
         raise InvalidFile("not_xml")
+    # The parser goes on after an error and leaves out what it cannot read.
+    damaged = {entry.line for entry in parser.error_log if entry.level >= etree.ErrorLevels.ERROR}
+    seen: set[int] = set()
     waiting = [(node, "", 0) for node in reversed(root.findall("body/outline"))]
     while waiting:
         node, folder, depth = waiting.pop()
+        line = node.sourceline or 0
         named = {str(name).lower(): clean_text(str(value)).strip() for name, value in node.attrib.items()}
         title = named.get("title") or named.get("text", "")
-        if address := named.get("xmlurl") or named.get("url"):
-            values = {"sitemap_url": address, "name": title, "folder": folder, "tags": named.get("category", "")}
-            yield ImportRow(node.sourceline or 0, {name: value for name, value in values.items() if value})
-        elif depth < DEPTH:
+        children = node.findall("outline")
+        address = named.get("xmlurl") or named.get("url")
+        if address or depth == DEPTH or (not children and named.keys() - {"title", "text"}):
+            values = {
+                "sitemap_url": address or "", "name": title, "folder": folder, "tags": named.get("category", ""),
+            }  # fmt: skip
+            seen.add(line)
+            given = {name: value for name, value in values.items() if value}
+            yield ImportRow(line, given, "damaged" if line in damaged else "")
+        else:
             path = f"{folder}/{title}".strip("/")
-            waiting += [(child, path, depth + 1) for child in reversed(node.findall("outline"))]
+            waiting += [(child, path, depth + 1) for child in reversed(children)]
+    yield from (ImportRow(line, {}, "damaged") for line in sorted(damaged - seen))

@@ -54,7 +54,7 @@ class TestFiles:
         assert refused.value.code == code
 
     def test_opml_has_folders_and_tags_and_reads_no_entity(self) -> None:
-        first, second = read_file(OPML)
+        first, second = (row for row in read_file(OPML) if row.values)
         assert first.values["folder"] == "Shops"
         assert (first.values["tags"], second.values) == (
             "seo,shop", {"sitemap_url": "https://b.example.com/rss", "name": "News"},
@@ -127,6 +127,30 @@ class TestMany:
         twice = SimpleUploadedFile("a.csv", b"url,link\nhttps://c.example.com/,x\n")
         refused = browser(alice).post("/sitemaps/import/", {"file": twice})
         assert "Several columns mean the same: sitemap_url" in refused.text
+
+    @pytest.mark.parametrize(
+        ("text", "results", "words"),
+        [
+            ('url,name\nhttps://a.example.com/,A\n"https://b.example.com/,B\nhttps://c.example.com/,C\n',
+             [(2, "added"), (3, "refused")], "A quotation mark is missing or misplaced."),
+            ("url\nhttps://a.example.com/\nhttps://b.example.com/\x00x\nhttps://b.example.com/\x07\n",
+             [(2, "added"), (3, "refused"), (4, "refused")], "invisible character"),
+            ("<opml><body>\n<outline xmlUrl='https://a.example.com/'/>\n<outline text='B' xmlUrl='https://b.example.com/",
+             [(2, "added"), (3, "refused")], "The line is damaged."),
+            ("<opml><body>\n<outline xmlUrl='https://a.example.com/?b&c'/>\n<outline xmlUrl='https://b.example.com/'/>\n"
+             "</body></opml>", [(2, "refused"), (3, "added")], "The line is damaged."),
+            ("<opml><body>\n<outline text='A' htmlUrl='https://a.example.com/'/>\n<outline text='Empty'/>"
+             "</body></opml>",
+             [(2, "refused")], "The line has no address."),
+            ("<opml><body>" + "<outline text='x'>" * 25 + "\n<outline xmlUrl='https://a.example.com/'/>"
+             + "</outline>" * 25 + "</body></opml>", [(1, "refused")], "The line has no address."),
+        ],
+        ids=["open quote", "control characters", "cut XML", "bare ampersand", "no address", "too deep"],
+    )  # fmt: skip
+    def test_line_that_cannot_be_read_is_named(self, alice, text, results, words) -> None:
+        lines = actions.import_monitors(alice, read_file(text.encode()))
+        assert [(line.line, line.result) for line in lines] == results
+        assert any(words in line.reason for line in lines)
 
     def test_limit_of_the_operator_holds_for_imports(self, alice, monkeypatch) -> None:
         monkeypatch.setenv("SITEMAPS_MONITORS_PER_USER", "2")
