@@ -508,7 +508,7 @@ def stream_kind_titles() -> dict[tuple[str, str], str]:
     return {(source.slug, kind): gettext(title) for source in sources() for kind, title in source.stream_kinds}
 
 
-def page_titles(urls: Collection[str], user: Any) -> dict[str, str]:
+def page_titles(urls: Collection[str], user: object) -> dict[str, str]:
     """Return the titles of these pages that a system has read for this user."""
     found: dict[str, str] = {}
     for source in sources():

@@ -14,7 +14,6 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -176,13 +175,13 @@ HTML_LANG = {"en": "en", "zh-hans": "zh-Hans"}
 _YEAR = 365 * 24 * 3600
 
 
-def language_of(user: Any) -> str:
+def language_of(user: object) -> str:
     """The language that the account asks for, or empty."""
     wanted = getattr(user, "language", "")
     return wanted if wanted in dict(settings.LANGUAGES) and check_for_language(wanted) else ""
 
 
-def zone_of(user: Any) -> ZoneInfo:
+def zone_of(user: object) -> ZoneInfo:
     name = getattr(user, "time_zone", "") or settings.TIME_ZONE
     try:
         return ZoneInfo(name)
@@ -190,7 +189,7 @@ def zone_of(user: Any) -> ZoneInfo:
         return ZoneInfo(settings.TIME_ZONE)
 
 
-def theme_of(request: HttpRequest, user: Any) -> str:
+def theme_of(request: HttpRequest, user: object) -> str:
     """light, dark, or empty for what the reader's system says."""
     wanted = getattr(user, "theme", "") if user else request.COOKIES.get(THEME_COOKIE, "")
     return wanted if wanted in THEMES else ""

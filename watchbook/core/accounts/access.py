@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
@@ -30,7 +31,7 @@ MEMBERS = "members"
 STAFF = "staff"
 
 
-def viewer_scopes(user: Any) -> list[str]:
+def viewer_scopes(user: User | AnonymousUser) -> list[str]:
     """Every scope whose rows this person may see. Nobody who is not signed in sees any."""
     if not user.is_authenticated or not user.is_active:
         return []

@@ -7,7 +7,7 @@ way or the key of a reset link. Named by SESSION_ENGINE; Django looks for `Sessi
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -17,6 +17,9 @@ from django.utils.crypto import salted_hmac
 
 from watchbook.base.crypto import Cipher, DecryptionError, KeyRing
 
+if TYPE_CHECKING:
+    from watchbook.core.accounts.models import User
+
 # The column's length; 160 bits of a digest of a random key.
 ROW_NAME = 40
 
@@ -25,7 +28,7 @@ def row_name(session_key: str) -> str:
     return hashlib.sha256(session_key.encode("utf-8", "replace")).hexdigest()[:ROW_NAME]
 
 
-def session_auth_hash(user: Any, secret: str | None = None) -> str:
+def session_auth_hash(user: User, secret: str | None = None) -> str:
     """Return what a session of this user holds. Another password or salt ends the session."""
     bound: str = AbstractBaseUser._get_session_auth_hash(user, secret=secret)  # type: ignore[attr-defined]
     return salted_hmac(user.session_salt, bound, algorithm="sha256").hexdigest() if user.session_salt else bound

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -16,6 +15,7 @@ from watchbook.base import clock
 from watchbook.base.logs import request_id
 from watchbook.core import registry
 from watchbook.core.accounts import audit
+from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 
@@ -38,7 +38,7 @@ def check_by_hand(name: str) -> registry.Job:
 
 
 @transaction.atomic
-def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
+def run_soon(name: str, *, user: User | None = None, request: HttpRequest | None = None) -> JobRun:
     """Put one run into the queue; one that waits already is enough and is given instead."""
     name = check_by_hand(name).name
     waiting = JobRun.objects.filter(
@@ -46,14 +46,16 @@ def run_soon(name: str, *, user: Any = None, request: HttpRequest | None = None)
     )
     run = waiting.order_by("pk").first()
     if run is None:
-        run = queue.enqueue(name, exclusive=exclusive_name(name), requested_by_id=_id_of(user), request_id=request_id())
+        run = queue.enqueue(
+            name, exclusive=exclusive_name(name), requested_by_id=user.pk if user else None, request_id=request_id()
+        )
     assert run is not None  # the key is random
     audit.record("job.started", actor=user, subject=name, request=request, run=run.pk)
     return run
 
 
 @transaction.atomic
-def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = None) -> JobRun:
+def run_again(run: JobRun, *, user: User | None = None, request: HttpRequest | None = None) -> JobRun:
     """A new run with the arguments of an ended one; the old row stays as it is."""
     if run.name not in registry.jobs():
         raise ManualRunNotAllowed(run.name)
@@ -61,7 +63,7 @@ def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = No
         run.name,
         run.args,
         exclusive=run.exclusive,
-        requested_by_id=_id_of(user),
+        requested_by_id=user.pk if user else None,
         request_id=request_id(),
     )
     assert made is not None  # the key is random
@@ -70,13 +72,15 @@ def run_again(run: JobRun, *, user: Any = None, request: HttpRequest | None = No
 
 
 @transaction.atomic
-def run_many(names: Iterable[str], *, user: Any = None, request: HttpRequest | None = None) -> list[JobRun]:
+def run_many(names: Iterable[str], *, user: User | None = None, request: HttpRequest | None = None) -> list[JobRun]:
     """Put one run of each job into the queue."""
     return [run_soon(name, user=user, request=request) for name in names]
 
 
 @transaction.atomic
-def run_again_many(runs: Iterable[JobRun], *, user: Any = None, request: HttpRequest | None = None) -> list[JobRun]:
+def run_again_many(
+    runs: Iterable[JobRun], *, user: User | None = None, request: HttpRequest | None = None
+) -> list[JobRun]:
     """Run these again; runs of a job that is no longer there are left out."""
     known = registry.jobs()
     return [run_again(run, user=user, request=request) for run in runs if run.name in known]
@@ -135,7 +139,3 @@ def hand_back_rest() -> int:
     )
     queue.send(held)
     return len(held)
-
-
-def _id_of(user: Any) -> Any:
-    return getattr(user, "pk", None)

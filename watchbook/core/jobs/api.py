@@ -12,6 +12,7 @@ from ninja.responses import Status
 
 from watchbook.base import clock
 from watchbook.base.logs import redact
+from watchbook.core.accounts.access import person_of
 from watchbook.core.api.auth import is_staff_call, members, staff
 from watchbook.core.api.errors import Invalid, NotFound
 from watchbook.core.api.lists import MOST, DaysQuery, PageQuery, listed
@@ -115,7 +116,7 @@ def _start(cursor: str, names: list[str]) -> int:
 def run_job(request: HttpRequest, name: str) -> Status[dict[str, Any]]:
     """Queue a run. If one is queued already, it is returned instead of a second one."""
     try:
-        return started(actions.run_soon(name, user=request.user, request=request))
+        return started(actions.run_soon(name, user=person_of(request), request=request))
     except actions.ManualRunNotAllowed:
         raise NotFound from None
 

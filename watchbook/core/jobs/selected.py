@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from watchbook.core import registry
-from watchbook.core.accounts.access import safe_next, staff_required
+from watchbook.core.accounts.access import person_of, safe_next, staff_required
 from watchbook.core.jobs import actions
 from watchbook.core.jobs.models import JobRun, State
 
@@ -39,7 +39,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 def _run(request: HttpRequest, names: Sequence[str]) -> None:
     by_hand = [name for name in names if registry.jobs()[name].by_hand]
-    done = len(actions.run_many(by_hand, user=request.user, request=request))
+    done = len(actions.run_many(by_hand, user=person_of(request), request=request))
     words = ngettext("%(n)s job is queued.", "%(n)s jobs are queued.", done) % {"n": done}
     _say(request, words, done, skipped=len(names) - done)
 
@@ -67,7 +67,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         messages.warning(request, _("Select at least one run."))
     elif act == "again":
         ended = [run for run in chosen if run.state not in (State.QUEUED, State.RUNNING)]
-        done = len(actions.run_again_many(ended, user=request.user, request=request))
+        done = len(actions.run_again_many(ended, user=person_of(request), request=request))
         words = ngettext("%(n)s run is queued again.", "%(n)s runs are queued again.", done) % {"n": done}
         _say(request, words, done, skipped=len(chosen) - done)
     else:

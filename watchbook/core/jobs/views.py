@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core import registry
-from watchbook.core.accounts.access import staff_required
+from watchbook.core.accounts.access import person_of, staff_required
 from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health, needing_attention
 from watchbook.core.jobs import actions, filters, overview
@@ -132,7 +132,7 @@ def run_live(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def run_now(request: HttpRequest, name: str) -> HttpResponse:
     try:
-        run = actions.run_soon(name, user=request.user, request=request)
+        run = actions.run_soon(name, user=person_of(request), request=request)
     except actions.ManualRunNotAllowed:
         raise Http404 from None
     messages.success(request, _("%(job)s is queued as run %(run)s.") % {"job": _title(name), "run": run.pk})
@@ -144,7 +144,7 @@ def run_now(request: HttpRequest, name: str) -> HttpResponse:
 def run_again(request: HttpRequest, pk: int) -> HttpResponse:
     old = get_object_or_404(JobRun, pk=pk)
     try:
-        run = actions.run_again(old, user=request.user, request=request)
+        run = actions.run_again(old, user=person_of(request), request=request)
     except actions.ManualRunNotAllowed:
         raise Http404 from None
     messages.success(request, _("%(job)s is queued as run %(run)s.") % {"job": _title(old.name), "run": run.pk})

@@ -78,7 +78,7 @@ def backups(request: HttpRequest) -> HttpResponse:
 @require_POST
 def back_up_now(request: HttpRequest) -> HttpResponse:
     try:
-        actions.run_soon(BACKUP_JOB, user=request.user, request=request)
+        actions.run_soon(BACKUP_JOB, user=person_of(request), request=request)
     except actions.ManualRunNotAllowed:
         raise Http404 from None
     messages.success(request, _("Backup started. It appears here after verification."))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from watchbook.base.terminal import Failure, answer, failing_as, table, with_json
+
+if TYPE_CHECKING:
+    from watchbook.core.accounts.models import User
 
 
 @click.group()
@@ -41,7 +44,7 @@ def list_people(as_json: bool) -> None:
     answer(data, table(rows, ["email", "role", "groups"]), as_json=as_json)
 
 
-def _person(user: Any) -> dict[str, Any]:
+def _person(user: User) -> dict[str, Any]:
     return {
         "id": str(user.pk),
         "email": user.email,
@@ -83,7 +86,7 @@ def invite(
         )
 
 
-def _inviter(email: str) -> Any:
+def _inviter(email: str) -> User:
     from watchbook.core.accounts.models import User, normalise_email
 
     operators = User.objects.filter(is_staff=True, is_active=True).order_by("created_at")

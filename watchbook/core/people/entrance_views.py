@@ -93,7 +93,7 @@ def _token_of(path: str) -> str:
     return str(match.kwargs["token"]) if match.url_name == "invite" else ""
 
 
-def _enter(request: HttpRequest, user: Any) -> None:
+def _enter(request: HttpRequest, user: User) -> None:
     get_adapter(request).login(request, user)
     record_authentication(request, user, method="oidc")
     request.session["signed_in_by"] = KEY

@@ -30,6 +30,7 @@ from django.utils.translation import gettext as _
 
 from watchbook.base import clock
 from watchbook.core.accounts import options
+from watchbook.core.accounts.models import User
 from watchbook.core.registry import Step
 
 log = logging.getLogger(__name__)
@@ -337,7 +338,7 @@ def sign_out_address(return_to: str) -> str:
     return f"{target}{'&' if '?' in target else '?'}{query}"
 
 
-def try_provider(user: Any) -> Iterator[Step]:
+def try_provider(_user: User | None) -> Iterator[Step]:
     """Ask the provider what it says about itself, and for its keys."""
     if not options.is_oidc_set():
         yield Step(False, _("Single sign-on is not set."))

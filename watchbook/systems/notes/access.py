@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
@@ -34,8 +35,8 @@ def allowed_users() -> list[UUID]:
     return list(AllowedUser.objects.values_list("user_id", flat=True))
 
 
-def may_work(user: Any) -> bool:
-    if not getattr(user, "is_active", False):
+def may_work(user: User | AnonymousUser) -> bool:
+    if not user.is_active:
         return False
     return bool(user.is_staff) or AllowedUser.objects.filter(user_id=user.pk).exists()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
+from watchbook.core.accounts.models import User
 from watchbook.core.registry import Origin
 from watchbook.core.stream.clip import Address, Clip
 from watchbook.systems.reddit.models import Comment, PostRaw
@@ -16,7 +16,7 @@ from watchbook.systems.reddit.parse import to_html
 from watchbook.systems.reddit.records import reddit_link
 
 
-def clip(kind: str, object_id: str, user: Any) -> Clip | None:
+def clip(kind: str, object_id: str, user: User) -> Clip | None:
     """Return the current text of a post or comment, or None if it is unknown or erased."""
     if kind == COMMENT_KIND and user.is_authenticated:
         return _comment(object_id)
