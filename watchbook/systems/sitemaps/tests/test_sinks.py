@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from django.db.models.functions import Coalesce, Greatest
 
 from standins.smtp_sink import SmtpSink
 from standins.webhook_sink import WebhookSink
@@ -70,9 +71,12 @@ def channels(alice, hooks, mails):
 
 def let_time_pass(now: datetime) -> datetime:
     """Deliver at every moment something is due, until nothing waits any more."""
-    while (waiting := Delivery.objects.filter(state="pending").order_by("next_at").first()) is not None:
-        assert waiting.next_at <= now + timedelta(days=2)
-        now = max(now, waiting.next_at)
+    pending = Delivery.objects.filter(state="pending")
+    # A channel that failed once more than planned, on a busy machine, is held back beyond the time of its delivery.
+    held_until = Greatest("next_at", Coalesce("channel__blocked_until", "next_at"))
+    while (waiting := pending.annotate(held_until=held_until).order_by("held_until").first()) is not None:
+        assert waiting.held_until <= now + timedelta(days=2)
+        now = max(now, waiting.held_until)
         deliver_due(now)
     return now
 
@@ -123,17 +127,17 @@ def test_every_endpoint_gets_its_notifications_once(story, site, hooks):
     assert len(ids) == len(RECEIVERS), "one id for each channel"
 
 
-def test_owner_gets_one_mail_per_failing_channel(story, mails):
+def test_owner_gets_one_mail_when_deliveries_fail_and_one_when_one_is_given_up(story, mails):
     let_time_pass(story.now)
     subjects = Counter(mail.subject for mail in mails.messages(to=OWNER))
-    assert {name: [s for s in subjects if s.endswith(f": {name}")] for name in NEEDS_ATTENTION} == {
-        "fails": ["Notification not delivered: fails"],
-        "hangs": ["Notification not delivered: hangs"],
-        "resets": ["Notification not delivered: resets"],
-        "gone": ["Channel disabled: gone"],
-    }
+    assert set(subjects) == {
+        "Deliveries failing: fails", "Notification not delivered: fails",
+        "Deliveries failing: hangs", "Notification not delivered: hangs",
+        "Deliveries failing: resets", "Notification not delivered: resets",
+        "Deliveries failing: stumbles", "Deliveries working again: stumbles",
+        "Channel disabled: gone",
+    }  # fmt: skip
     assert set(subjects.values()) == {1}
-    assert len(subjects) == len(NEEDS_ATTENTION)
 
 
 def test_mail_with_lost_response_is_resent_with_same_id(story, mails):
@@ -146,6 +150,7 @@ def test_gone_endpoint_is_disabled_and_others_get_the_next_change(story, site, h
     off = NotificationChannel.objects.filter(is_active=False)
     assert [(channel.name, channel.disabled_reason) for channel in off] == [("gone", "gone")]
     hooks.faults.clear()
+    told_before = len(mails.messages(to=OWNER))
     before = {name: len(hooks.deliveries(f"/{name}")) for name in RECEIVERS}
     site.remove("/a")
     assert story.check(after=timedelta(hours=2))["changed"] == 1
@@ -155,5 +160,6 @@ def test_gone_endpoint_is_disabled_and_others_get_the_next_change(story, site, h
     assert {row.status for row in told.values()} == {"sent"}
     after = {name: len(hooks.deliveries(f"/{name}")) for name in RECEIVERS}
     assert after == {name: count + (name != "gone") for name, count in before.items()}
-    assert len(mails.messages(to=OWNER)) == len(NEEDS_ATTENTION), "nobody is told of attention that is over"
+    again = {f"Deliveries working again: {name}" for name in ("fails", "hangs", "resets")}
+    assert {mail.subject for mail in mails.messages(to=OWNER)[told_before:]} == again
     assert set(NotificationChannel.objects.filter(is_active=True).values_list("failure_count", flat=True)) == {0}
