@@ -32,7 +32,7 @@ demo: env ## a complete server with stand-in sites on http://127.0.0.1:8000 (POR
 up: env ## real use: Watchbook on http://127.0.0.1:8000, data in WATCHBOOK_HOME
 	$(PY) -m watchbook up
 
-test: env ## the suite on SQLite, and on PostgreSQL what depends on the database; browser tests where a Chromium is found
+test: env ## the suite on SQLite, and beside it on PostgreSQL what depends on the database; browser tests where a Chromium is found
 	$(PY) -m tests.run sqlite postgres
 
 test-all: env ## the same, and MariaDB and RabbitMQ where they answer

@@ -1,8 +1,8 @@
-"""Runs the suite once per database (`make test`) and says in one line what was used.
+"""Runs the suite on each database (`make test`) and says in one line what was used.
 
-SQLite runs every test; the other databases run what is marked `sql`. `--nightly` runs everything that touches a
-database on all of them, the tests marked `nightly`, more random examples, the long crash test and ten
-minutes of outages.
+SQLite runs every test; the other databases run what is marked `sql`, beside it, one after the other. `--nightly` runs
+everything that touches a database on all of them, the tests marked `nightly`, more random examples, the long crash
+test and ten minutes of outages.
 """
 
 from __future__ import annotations
@@ -12,20 +12,66 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from watchbook.base.testing import servers
 
 TESTS_FAILED = 1  # pytest's own exit code for it
-# Two per core: tests with servers, processes and a browser wait more than they compute. The other databases have no
-# browser, and each process costs imports and a copy of the tables.
+# Tests with servers, processes and a browser wait more than they compute: two processes per core for SQLite, and one
+# for what runs beside it. Each process costs imports, a collection and a copy of the tables.
 CORES = os.cpu_count() or 2
-PROCESSES = {"sqlite": min(2 * CORES, 8), "postgres": min(CORES + 1, 8), "mariadb": min(CORES + 1, 8)}
-PROCESS_RUNS = {"crash": "processes killed at every point", "outages": "every source fails at random for ten minutes"}
-LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+BESIDE, ALONE = min(CORES, 8), min(2 * CORES, 8)
+PROCESS_RUNS = {
+    "tests.crash": "processes killed at every point",
+    "tests.outages": "every source fails at random for ten minutes",
+}
+CACHES = Path(".pytest_cache")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tests of one database."""
+
+    kind: str
+    nightly: bool = False
+    processes: int = ALONE
+
+    def run(self, output: IO[bytes] | None = None) -> int:
+        """Run the tests; without an output they write to the terminal. Return pytest's exit code."""
+        _print(f"== {self.kind}: {servers.describe(self.kind)}", output)
+        return _timed(self.kind, [*self.command, "-n", str(self.processes), "--dist", "loadgroup"], self.env, output)
+
+    def run_failed_again(self) -> int:
+        """Run what failed beside others again, alone: tests with real processes and deadlines may lose a race."""
+        print(f"== {self.kind}: some tests failed. Each of them again, alone:", flush=True)
+        code = subprocess.call([*self.command, *self.failed_last()], env=self.env)
+        if code == 0:
+            print(f"== {self.kind}: UNSTEADY: the tests above failed beside others and passed alone", flush=True)
+        return code
+
+    @property
+    def command(self) -> list[str]:
+        cache = f"cache_dir={CACHES / self.kind}"
+        return [sys.executable, "-m", "pytest", "-q", "-o", cache, *selection(self.kind, nightly=self.nightly)]
+
+    @property
+    def env(self) -> dict[str, str]:
+        chosen = {"WATCHBOOK_TEST_DATABASE": self.kind, "WATCHBOOK_TEST_NIGHTLY": "on" if self.nightly else "off"}
+        # Rewritten test modules are cached as bytecode: without the cache each process compiles 400 files again.
+        return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | chosen
+
+    def failed_last(self) -> list[str]:
+        """Return the names of the tests that failed, without the group that xdist writes behind some of them.
+
+        `--last-failed` would look for the name with its group, find no such test and run the whole suite.
+        """
+        noted = json.loads((CACHES / self.kind / "v/cache/lastfailed").read_text(encoding="utf-8"))
+        return sorted({re.sub(r"@[^@\]/]+$", "", name) for name in noted})
 
 
 def main(arguments: list[str]) -> int:
@@ -34,24 +80,30 @@ def main(arguments: list[str]) -> int:
     if "mariadb" in kinds and not servers.has_mariadb():
         print("MariaDB does not answer here: the suite does not run on it.")
         kinds = [kind for kind in kinds if kind != "mariadb"]
-    failed = [kind for kind in kinds if timed(kind, partial(suite, kind, nightly=nightly))]
-    if nightly and timed("crash", lambda: subprocess.call([sys.executable, "-m", "tests.crash"])):
-        failed.append("crash")
-    if nightly and timed("outages", lambda: subprocess.call([sys.executable, "-m", "tests.outages"])):
-        failed.append("outages")
+    failed = run_suites(kinds, nightly=nightly)
+    if nightly:
+        failed += [name for name in PROCESS_RUNS if run_processes(name)]
     print_what_was_used(kinds)
     return 1 if failed else 0
 
 
-def timed(name: str, run: Callable[[], int]) -> int:
-    print(f"== {name}: {PROCESS_RUNS.get(name) or servers.describe(name)}", flush=True)
-    began, cpu = time.monotonic(), os.times()
-    code = run()
-    spent = os.times()
-    cpu_seconds = spent.children_user + spent.children_system - cpu.children_user - cpu.children_system
-    word = "passed" if code == 0 else "FAILED"
-    print(f"== {name}: {word} in {time.monotonic() - began:.0f} s, {cpu_seconds:.0f} s of processor time", flush=True)
-    return code
+def run_suites(kinds: list[str], *, nightly: bool) -> list[str]:
+    """Run the first database in this terminal, and beside it the others, one after the other; return what failed."""
+    if "postgres" in kinds:
+        servers.postgres_url()  # one server for all processes of this run
+    first = Suite(kinds[0], nightly)
+    others = [Suite(kind, nightly, BESIDE) for kind in kinds[1:]]
+    with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
+        beside = lane.submit(lambda: [(suite, suite.run(output)) for suite in others])
+        codes = [(first, first.run()), *beside.result()]
+        output.seek(0)
+        print(output.read().decode(errors="replace"), end="", flush=True)
+    return [suite.kind for suite, code in codes if code and (code != TESTS_FAILED or suite.run_failed_again())]
+
+
+def run_processes(name: str) -> int:
+    print(f"== {name}: {PROCESS_RUNS[name]}", flush=True)
+    return _timed(name, [sys.executable, "-m", name], dict(os.environ), None)
 
 
 def selection(kind: str, *, nightly: bool) -> list[str]:
@@ -62,30 +114,23 @@ def selection(kind: str, *, nightly: bool) -> list[str]:
     return ["-m", "db and not browser" if nightly else "sql and not browser and not crash and not nightly"]
 
 
-def suite(kind: str, *, nightly: bool) -> int:
-    env = {**os.environ, "WATCHBOOK_TEST_DATABASE": kind, "WATCHBOOK_TEST_NIGHTLY": "on" if nightly else "off"}
-    # Rewritten test modules are cached as bytecode: without the cache each process compiles 400 files again.
-    env.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "pytest", "-q", *selection(kind, nightly=nightly)]
-    code = subprocess.call([*command, "-n", str(PROCESSES[kind]), "--dist", "loadgroup"], env=env)
-    if code != TESTS_FAILED:
-        return code
-    # Tests with real processes and deadlines may lose a race for the cores. What failed beside others is run again
-    # alone, once, and is named as unsteady.
-    print(f"== {kind}: some tests failed. Each of them again, alone:", flush=True)
-    code = subprocess.call([*command, *failed_last()], env=env)
-    if code == 0:
-        print(f"== {kind}: UNSTEADY: the tests above failed beside others and passed alone", flush=True)
+def _timed(name: str, command: list[str], env: dict[str, str], output: IO[bytes] | None) -> int:
+    began = time.monotonic()
+    started = subprocess.Popen(command, env=env, stdout=output, stderr=output and subprocess.STDOUT)
+    _pid, status, used = os.wait4(started.pid, 0)
+    code = started.returncode = os.waitstatus_to_exitcode(status)
+    seconds, processor = time.monotonic() - began, used.ru_utime + used.ru_stime
+    word = "passed" if code == 0 else "FAILED"
+    _print(f"== {name}: {word} in {seconds:.0f} s, {processor:.0f} s of processor time", output)
     return code
 
 
-def failed_last() -> list[str]:
-    """Return the names of the tests that failed, without the group that xdist writes behind some of them.
-
-    `--last-failed` would look for the name with its group, find no such test and run the whole suite.
-    """
-    noted = json.loads(LAST_FAILED.read_text(encoding="utf-8"))
-    return sorted({re.sub(r"@[^@\]/]+$", "", name) for name in noted})
+def _print(line: str, output: IO[bytes] | None) -> None:
+    if output is None:
+        print(line, flush=True)
+    else:
+        output.write(f"{line}\n".encode())
+        output.flush()
 
 
 def print_what_was_used(kinds: list[str]) -> None:

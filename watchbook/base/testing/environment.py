@@ -18,8 +18,10 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -138,6 +140,13 @@ def _all_reaching_own_sql() -> dict[str, frozenset[str]]:
 
 def pytest_report_header() -> list[str]:
     return [f"watchbook: database {KIND}, {servers.describe(KIND)}{', nightly' if NIGHTLY else ''}"]
+
+
+def by_day(cases: Sequence[object], most: int) -> list[Any]:
+    """Return cases for `parametrize`: `most` of them, evenly spread, run every day, the others carry `nightly`."""
+    daily = {index * (len(cases) - 1) // (most - 1) for index in range(most)}
+    values = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*given, marks=[] if n in daily else pytest.mark.nightly) for n, given in enumerate(values)]
 
 
 def examples(stated: int, *, daily: int = DAILY_EXAMPLES) -> int:

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from watchbook.base.testing import servers
+from watchbook.base.testing.environment import by_day
 from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.systems.library import actions
@@ -105,7 +106,7 @@ def test_killed_at_every_step_it_is_brought_to_its_end_and_back(desk, monkeypatc
     assert all(check.is_ok for check in reconcile(desk.workspace))
 
 
-@pytest.mark.parametrize("place", [*SHARED, "library.purge.piece"])
+@pytest.mark.parametrize("place", by_day([*SHARED, "library.purge.piece"], 3))
 def test_a_trash_that_is_half_emptied_is_nowhere_and_goes_on(desk, place, monkeypatch):
     """Killed in the first and in the second piece: nothing can be restored by halves, and nothing is left behind."""
     monkeypatch.setattr(trash, "PIECE", SMALL)

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from watchbook.base import clock
 from watchbook.base.testing import servers
+from watchbook.base.testing.environment import by_day
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.media.models import FileReference, KeptFile
@@ -34,6 +35,17 @@ PLACES = [
     ("job.before_commit", 6),
     ("job.after_commit", 4),
 ]
+REPAIRS = [("nga.audited", 1), ("nga.repair_written", 1), ("nga.repair_written", 2)]
+REREADINGS = [
+    ("nga.fetched", 2),
+    ("nga.parsed", 2),
+    ("nga.floors_written", 2),
+    ("nga.page_read", 2),
+    ("nga.page_reread", 1),
+    ("nga.page_reread", 3),
+    ("job.before_commit", 4),
+    ("job.after_commit", 5),
+]
 
 pytestmark = [pytest.mark.crash, pytest.mark.django_db(transaction=True)]
 
@@ -50,7 +62,7 @@ def killed_at(place, *words):
     held.update(lease_until=clock.now() - timedelta(seconds=1))
 
 
-@pytest.mark.parametrize(("place", "nth"), PLACES)
+@pytest.mark.parametrize(("place", "nth"), by_day(PLACES, 3))
 def test_a_killed_crawl_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tids = [board.world.add_topic(f"[讨论]{number}") for number in range(3)]
@@ -67,7 +79,7 @@ def test_a_killed_crawl_is_finished_by_the_next(board, place, nth):
     assert (quiet["new_post_count"], quiet["http_request_count"]) == (0, 1)
 
 
-@pytest.mark.parametrize(("place", "nth"), [("nga.audited", 1), ("nga.repair_written", 1), ("nga.repair_written", 2)])
+@pytest.mark.parametrize(("place", "nth"), by_day(REPAIRS, 2))
 def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tid = board.world.add_topic("[讨论]有洞的帖")
@@ -81,19 +93,7 @@ def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
     assert crawler.audit()["missing_thread_count"] == 0
 
 
-@pytest.mark.parametrize(
-    ("place", "nth"),
-    [
-        ("nga.fetched", 2),
-        ("nga.parsed", 2),
-        ("nga.floors_written", 2),
-        ("nga.page_read", 2),
-        ("nga.page_reread", 1),
-        ("nga.page_reread", 3),
-        ("job.before_commit", 4),
-        ("job.after_commit", 5),
-    ],
-)
+@pytest.mark.parametrize(("place", "nth"), by_day(REREADINGS, 4))
 def test_a_killed_rereading_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tid = board.world.add_topic("[攻略]灯塔")
@@ -116,7 +116,7 @@ def test_a_killed_rereading_is_finished_by_the_next(board, place, nth):
         assert run_now("nga.reread").progress.get("http_request_count", 0) == 0
 
 
-@pytest.mark.parametrize("place", ["nga.files_queued:1", "job.before_commit:1", "job.after_commit:1"])
+@pytest.mark.parametrize("place", by_day(["nga.files_queued:1", "job.before_commit:1", "job.after_commit:1"], 2))
 def test_files_whose_finder_was_killed_are_queued_once(board, place):
     board.world.add_topic("[讨论]图", f"[img]{board.url}/a.png[/img]")
     Crawler(board).crawl()
@@ -128,7 +128,7 @@ def test_files_whose_finder_was_killed_are_queued_once(board, place):
 
 
 @pytest.mark.parametrize(
-    "place", ["nga.fetched:1", "nga.author_checked:1", "job.before_commit:1", "job.after_commit:1"]
+    "place", by_day(["nga.fetched:1", "nga.author_checked:1", "job.before_commit:1", "job.after_commit:1"], 2)
 )
 def test_an_author_whose_check_was_killed_loses_no_topic_and_queues_none_twice(board, place):
     uid = board.world.uid_of("灯塔人")
