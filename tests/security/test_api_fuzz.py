@@ -27,7 +27,7 @@ pytestmark = [
 
 __all__ = ["alice", "prepared", "world"]
 
-EXAMPLES = examples(6, daily=4)
+EXAMPLES = examples(6, daily=2)
 # The notes' own envelope says more.
 WORDS = {"code", "message", "details", "request_id"}
 WORDS_OF_NOTES = WORDS | {"retryable", "reason"}

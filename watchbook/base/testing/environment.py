@@ -50,7 +50,7 @@ os.environ["DATABASE_URL"] = servers.database_url(KIND, _home)
 
 # `make test-nightly` sets it; every other run is the short one.
 NIGHTLY = os.environ.get("WATCHBOOK_TEST_NIGHTLY") == "on"
-DAILY_EXAMPLES, NIGHTLY_EXAMPLES = 12, 100
+DAILY_EXAMPLES, NIGHTLY_EXAMPLES = 8, 100
 hypothesis.settings.register_profile("daily", max_examples=DAILY_EXAMPLES, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=NIGHTLY_EXAMPLES, deadline=None)
 hypothesis.settings.load_profile("nightly" if NIGHTLY else "daily")
