@@ -49,6 +49,8 @@ class PageText:
     declared: str = ""
     # One byte of the footer fits no encoding; not content
     has_stray_byte: bool = False
+    # Further header fields of the answer; not content
+    headers: tuple[tuple[str, str], ...] = ()
     mood: Mood = "plain"
 
     @property
@@ -93,7 +95,8 @@ class Texts:
         if page.has_stray_byte:
             body = body.replace(b"<footer><p>", b"<footer><p>\xff", 1)
         said = page.declared or page.encoding
-        return Answer(200, body, content_type="text/html" if said == "utf-8" else f"text/html; charset={said}")
+        kind = "text/html" if said == "utf-8" else f"text/html; charset={said}"
+        return Answer(200, body, page.headers, content_type=kind)
 
     def _html(self, path: str, page: PageText) -> str:
         number = self._served

@@ -192,7 +192,9 @@ def set_channels(site: Site, channel_ids: Sequence[UUID]) -> None:
     site.channels.set(own_channels(site.user, channel_ids))
 
 
-def checked_rule(site: Site, *, kind: str = RuleKind.NOTIFY, condition: str = "", pattern: str = "") -> SiteRule:
+def checked_rule(
+    site: Site, *, kind: str = RuleKind.NOTIFY, condition: str = "", pattern: str = "", page_id: int | None = None
+) -> SiteRule:
     """Return a rule that is not saved yet, or refuse what it says by name."""
     if kind not in RuleKind.values:
         raise InvalidInput("kind", _("Choose notify, include, exclude, only or ignore."))
@@ -209,7 +211,17 @@ def checked_rule(site: Site, *, kind: str = RuleKind.NOTIFY, condition: str = ""
         _check_selector(said)
     else:
         _check_condition(said, pattern)
-    return SiteRule(site=site, kind=kind, condition=said, pattern=pattern, created_at=clock.now())
+    page = _page_of_rule(site, page_id, kind, said, pattern) if page_id else None
+    return SiteRule(site=site, kind=kind, condition=said, pattern=pattern, page=page, created_at=clock.now())
+
+
+def _page_of_rule(site: Site, page_id: int, kind: str, condition: str, pattern: str) -> Page:
+    page = Page.objects.filter(site=site, pk=page_id).first()
+    if page is None:
+        raise InvalidInput("page_id", _("This website has no such page."))
+    if pattern or kind != RuleKind.NOTIFY or parse_condition(condition).is_count:
+        raise InvalidInput("page_id", _("A rule about one page has a condition about that page and no pattern."))
+    return page
 
 
 def _check_condition(said: str, pattern: str) -> None:
@@ -231,16 +243,34 @@ def _check_selector(said: str) -> None:
         raise InvalidInput("condition", _("Write a CSS selector such as main, .price or #content p.")) from None
 
 
-def add_rule(site: Site, **given: str) -> SiteRule:
-    """Add a rule over pages of a website."""
+def add_rule(site: Site, *, channel_ids: Sequence[UUID | str] = (), **given: Any) -> SiteRule:
+    """Add a rule over pages of a website. Channels of its own receive it instead of those of the website."""
     rule = checked_rule(site, **given)
     if SiteRule.objects.filter(site=site).count() >= MOST_RULES:
         words = _("A website has at most %(most)s rules.") % {"most": MOST_RULES}
         raise InvalidInput("condition", words, "too_many", is_conflict=True)
+    _save_rule(rule, channel_ids)
+    return rule
+
+
+def change_rule(rule: SiteRule, *, channel_ids: Sequence[UUID | str] = (), **given: Any) -> SiteRule:
+    """Replace what a rule says. Its feed and what it recorded stay."""
+    made = checked_rule(rule.site, **given)
+    made.pk, made.created_at = rule.pk, rule.created_at
+    if made.condition == rule.condition:
+        made.notified_on = rule.notified_on
+    _save_rule(made, channel_ids, before=rule)
+    return made
+
+
+def _save_rule(rule: SiteRule, channel_ids: Sequence[UUID | str], *, before: SiteRule | None = None) -> None:
+    channels = own_channels(rule.site.user, channel_ids)
+    if channels and rule.kind != RuleKind.NOTIFY:
+        raise InvalidInput("channel_ids", _("Only a rule that notifies has channels."))
     with transaction.atomic():
         rule.save()
-        _wake(site, rule)
-    return rule
+        rule.channels.set(channels)
+        _wake(rule.site, rule, before)
 
 
 def delete_rule(rule: SiteRule) -> None:
@@ -249,9 +279,10 @@ def delete_rule(rule: SiteRule) -> None:
         _wake(rule.site, rule)
 
 
-def _wake(site: Site, rule: SiteRule) -> None:
+def _wake(site: Site, *rules: SiteRule | None) -> None:
     """Let the next run compare all pages with other include and exclude rules."""
-    if rule.kind in (RuleKind.INCLUDE, RuleKind.EXCLUDE) and not site.is_paused:
+    kinds = {rule.kind for rule in rules if rule}
+    if kinds & {RuleKind.INCLUDE, RuleKind.EXCLUDE} and not site.is_paused:
         site.next_at = clock.now()
         Site.objects.filter(pk=site.pk).update(next_at=site.next_at)
         queue.enqueue_many([run_for(site)])
@@ -268,7 +299,7 @@ class RulePreview:
     words: int = 0
 
 
-def preview_rule(site: Site, **given: str) -> RulePreview:
+def preview_rule(site: Site, **given: Any) -> RulePreview:
     """Try a rule on what is stored. Selectors are tried on one page, which is read now within the budget."""
     rule, now = checked_rule(site, **given), clock.now()
     if rule.kind in (RuleKind.ONLY, RuleKind.IGNORE):
@@ -286,9 +317,10 @@ def preview_rule(site: Site, **given: str) -> RulePreview:
 
 
 def _preview_condition(site: Site, rule: SiteRule, wanted: Condition) -> RulePreview:
-    rows = Page.objects.filter(site=site, version_count__gt=0, is_listed=True).order_by("-changed_at", "-pk")
+    rows = Page.objects.filter(site=site, version_count__gt=0).order_by("-changed_at", "-pk")
+    rows = rows.filter(pk=rule.page_id) if rule.page_id else rows.filter(is_listed=True)
     pages = list(rows[:PREVIEWED])
-    fitting = [page for page in pages if matches(rule.pattern, page.url)]
+    fitting = [page for page in pages if rule.is_about(page.pk, page.url)]
     if not wanted.is_event:
         fitting = [page for page in fitting if _holds(wanted, page)]
     return RulePreview(len(fitting), len(pages), fitting[:SHOWN])

@@ -224,19 +224,30 @@ def get_timeline(request: HttpRequest, page_id: int) -> dict[str, Any]:
 @router.get("/sites/{int:site_id}/rules", response=WebRuleList)
 def list_rules(request: HttpRequest, site_id: int, page: Query[PageQuery]) -> dict[str, Any]:
     """List the rules of a website, newest first."""
-    return keyset(SiteRule.objects.filter(site=_site(request, site_id)), page, by="-id", make=WebRuleOut.of)
+    rows = SiteRule.objects.filter(site=_site(request, site_id)).prefetch_related("channels")
+    return keyset(rows, page, by="-id", make=_rule_out)
+
+
+def _rule_out(rule: SiteRule) -> dict[str, Any]:
+    return WebRuleOut.of(rule, channel_ids=[channel.pk for channel in rule.channels.all()])
 
 
 @router.post("/sites/{int:site_id}/rules", response={201: WebRuleOut}, openapi_extra=refuses(409))
 def add_rule(request: HttpRequest, site_id: int, body: WebRuleIn) -> Status[dict[str, Any]]:
     """Add a rule over pages of a website. One that notifies does so once whenever its condition becomes true."""
-    return Status(201, WebRuleOut.of(actions.add_rule(_site(request, site_id), **body.dict())))
+    return Status(201, _rule_out(actions.add_rule(_site(request, site_id), **body.dict())))
+
+
+@router.put("/sites/{int:site_id}/rules/{int:rule_id}", response=WebRuleOut)
+def change_rule(request: HttpRequest, site_id: int, rule_id: int, body: WebRuleIn) -> dict[str, Any]:
+    """Replace a rule. Its feed and what it recorded stay."""
+    return _rule_out(actions.change_rule(_rule(request, site_id, rule_id), **body.dict()))
 
 
 @router.post("/sites/{int:site_id}/rules/preview", response=WebRulePreview, openapi_extra=refuses(409))
 def preview_rule(request: HttpRequest, site_id: int, body: WebRuleIn) -> dict[str, Any]:
     """Try a rule on stored pages without adding it. A selector is tried on one page, which is read now."""
-    found = actions.preview_rule(_site(request, site_id), **body.dict())
+    found = actions.preview_rule(_site(request, site_id), **body.dict(exclude={"channel_ids"}))
     pages = [WebPageOut.of(page) for page in found.pages]
     return {"count": found.count, "tried": found.tried, "pages": pages, "text": found.text}
 
@@ -244,10 +255,12 @@ def preview_rule(request: HttpRequest, site_id: int, body: WebRuleIn) -> dict[st
 @router.delete("/sites/{int:site_id}/rules/{int:rule_id}", response={204: None})
 def delete_rule(request: HttpRequest, site_id: int, rule_id: int) -> Status[None]:
     """Delete a rule."""
-    actions.delete_rule(
-        get_object_or_404(SiteRule.objects.select_related("site"), site=_site(request, site_id), pk=rule_id)
-    )
+    actions.delete_rule(_rule(request, site_id, rule_id))
     return Status(204, None)
+
+
+def _rule(request: HttpRequest, site_id: int, rule_id: int) -> SiteRule:
+    return get_object_or_404(SiteRule.objects.select_related("site"), site=_site(request, site_id), pk=rule_id)
 
 
 @router.post("/watched", response={201: WebPageOut}, openapi_extra=refuses(409))

@@ -1,4 +1,7 @@
-"""Atom feeds: the changes of a website, the versions of one page. An address carries a token for one feed."""
+"""Atom feeds: the changes of a website, the versions of one page, what made one rule true.
+
+An address carries a token for one feed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from watchbook.core.stream.feeds import Feed, Item, atom, full_address, stable_i
 from watchbook.core.stream.models import StreamFeed
 from watchbook.kit import diff
 from watchbook.systems.pages.filters import FIELD_TITLES
-from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site
+from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site, SiteRule
 from watchbook.systems.pages.parse.noise import Mask
 from watchbook.systems.pages.store.pages import SOURCE, masking, texts_of
 from watchbook.systems.pages.store.rules import line_of
@@ -27,28 +30,37 @@ TEXT = 2000
 
 @dataclass(frozen=True)
 class Subject:
-    """The website or page of a feed."""
+    """The website, page or rule of a feed."""
 
     site: Site
     page: Page | None = None
+    rule: SiteRule | None = None
 
     @property
     def kind(self) -> str:
         """The activity has no such kind, so the token opens no other feed."""
+        if self.rule:
+            return f"rule:{self.rule.pk}"
         return f"page:{self.page.pk}" if self.page else f"site:{self.site.pk}"
 
     @property
     def name(self) -> str:
+        if self.rule:
+            return f"{self.site}: {self.rule}"
         return str(self.page or self.site)
 
     @property
     def link(self) -> str:
         """The page about it."""
+        if self.rule:
+            return reverse("pages:rules", args=[self.site.pk])
         return reverse("pages:page", args=[self.page.pk]) if self.page else reverse("pages:site", args=[self.site.pk])
 
     @property
     def own_page(self) -> str:
         """The page that creates and revokes its addresses."""
+        if self.rule:
+            return reverse("pages:rule_feed", args=[self.site.pk, self.rule.pk])
         if self.page:
             return reverse("pages:page_feed", args=[self.page.pk])
         return reverse("pages:site_feed", args=[self.site.pk])
@@ -71,14 +83,23 @@ def of(user: User, subject: Subject) -> QuerySet[StreamFeed]:
 
 
 def find(plain: str, kind: str, number: int) -> Subject | None:
-    """The website or page, if the token gives access to its feed and belongs to its owner."""
+    """The website, page or rule, if the token gives access to its feed and belongs to its owner."""
     feed = feeds.find(plain)
     if feed is None or feed.source not in ("", SOURCE) or feed.kind not in ("", f"{kind}:{number}"):
         return None
+    return named(feed.user, kind, number)
+
+
+def named(user: User, kind: str, number: int) -> Subject | None:
+    """The website, page or rule of this user, or None."""
     if kind == "site":
-        site = Site.objects.of(feed.user).select_related("user").filter(pk=number).first()
+        site = Site.objects.of(user).select_related("user").filter(pk=number).first()
         return Subject(site) if site else None
-    rows = Page.objects.of(feed.user).select_related("site", "site__user")
+    if kind == "rule":
+        rules = SiteRule.objects.filter(site__in=Site.objects.of(user)).select_related("site", "site__user")
+        rule = rules.filter(pk=number).first()
+        return Subject(rule.site, rule=rule) if rule else None
+    rows = Page.objects.of(user).select_related("site", "site__user")
     page = rows.filter(pk=number).first() if kind == "page" else None
     return Subject(page.site, page) if page else None
 
@@ -94,12 +115,12 @@ def document(subject: Subject, plain: str) -> bytes:
             self_link=subject.path(plain),
             language="zh-Hans" if language.startswith("zh") else "en",
         )
-        return atom(head, list(_versions(subject.page) if subject.page else _events(subject.site)))
+        return atom(head, list(_versions(subject.page) if subject.page else _events(subject)))
 
 
-def _events(site: Site) -> Iterable[Item]:
-    rows = PageEvent.objects.filter(site=site).select_related("page").order_by("-at", "-pk")[:ENTRIES]
-    for event in rows:
+def _events(subject: Subject) -> Iterable[Item]:
+    rows = PageEvent.objects.filter(site=subject.site).select_related("page").order_by("-at", "-pk")
+    for event in (rows.filter(by_rule=subject.rule) if subject.rule else rows)[:ENTRIES]:
         page: Page = event.page
         version = f"?to={event.version}" if event.version else ""
         yield Item(

@@ -1,7 +1,7 @@
 """Requests for pages and robots.txt; follows redirects itself, because their status codes matter.
 
 PageTrouble
-|-- Wall          a login or check page in the place of the page; the page may be there
+|-- Wall          a login, check or cookie page in the place of the page; the page may be there
 |-- Soft404       an error page with status 200; the page may be there
 |-- Unselected    the selectors of a rule match nothing; the page or the rule must change
 |-- NotAPage      a file where a page was asked for; only for the library
@@ -11,7 +11,7 @@ PageTrouble
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -20,13 +20,15 @@ from django.utils.translation import gettext_noop
 
 from watchbook.base import sandbox
 from watchbook.base.store.folder import scratch
+from watchbook.base.text import cut
 from watchbook.base.web import client
 from watchbook.base.web.address import check_url
 from watchbook.base.web.body import declared_charset
 from watchbook.base.web.errors import BadAnswer, TooManyRedirects, WebError
 from watchbook.base.web.response import REDIRECTS, Answer, Exchange, Validators, error_for
 from watchbook.systems.pages import options
-from watchbook.systems.pages.parse import Article, PageRecord, Selectors
+from watchbook.systems.pages.parse import FIELD_LENGTH, Article, PageRecord, Selectors
+from watchbook.systems.pages.parse.headers import header_fields, joined
 from watchbook.systems.pages.parse.robots import Robots, parse_robots
 
 READ_TASK = "watchbook.systems.pages.parse.text:read_task"
@@ -42,7 +44,10 @@ PERMANENT = (301, 308)
 NO_SELECTORS = Selectors()
 ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.5"
 HTML = ("", "text/html", "application/xhtml+xml", "application/xml", "text/xml")
-_LOGIN_PATH = re.compile(r"/(?:log-?in|sign-?in|auth|sso|anmelden|account/login|passport)(?:[/.?]|\Z)", re.IGNORECASE)
+_WALL_PATH = re.compile(
+    r"/(?:log-?in|sign-?in|auth|sso|anmelden|account/login|passport|consent|cookie-?wall)(?:[/.?]|\Z)", re.IGNORECASE
+)
+_WALL_HOST = re.compile(r"(?:consent|login|signin|sso|auth|accounts?|passport)\.", re.IGNORECASE)
 
 
 class PageTrouble(WebError):
@@ -51,7 +56,7 @@ class PageTrouble(WebError):
 
 class Wall(PageTrouble):
     code = "wall"
-    message = gettext_noop("The site shows a login or check page instead of the page.")
+    message = gettext_noop("The site shows a login, check or cookie page instead of the page.")
 
 
 class Soft404(PageTrouble):
@@ -176,19 +181,26 @@ def _read(answer: Answer, hops: tuple[tuple[str, int], ...], selectors: Selector
 
 
 def _check_wall(answer: Answer, hops: tuple[tuple[str, int], ...]) -> None:
-    if hops and _LOGIN_PATH.search(urlsplit(answer.url).path) and not _LOGIN_PATH.search(urlsplit(hops[0][0]).path):
-        raise Wall("redirected to a login page")
+    if hops and _is_wall(answer.url) and not _is_wall(hops[0][0]):
+        raise Wall("redirected to a login or cookie page")
+
+
+def _is_wall(url: str) -> bool:
+    parts = urlsplit(url)
+    return bool(_WALL_PATH.search(parts.path) or _WALL_HOST.match(parts.netloc))
 
 
 def _record(answer: Answer, selectors: Selectors) -> PageRecord:
-    """What the page says. Documents of another type are kept by their digest."""
-    kind = answer.content_type
+    """What page and response say. Documents of another type are kept by their digest."""
+    head, kind = answer.headers, answer.content_type
+    said = header_fields(head.all("x-robots-tag"), head.all("link"), head.get("refresh", ""))
     if kind not in HTML and kind != "text/plain":
-        return PageRecord({"type": kind[:100], "digest": answer.sha256}, "", answer.size)
+        return PageRecord({**said, "type": kind[:100], "digest": answer.sha256}, "", answer.size)
     record = PageRecord.of(_call(READ_TASK, answer, asdict(selectors)))
     if record.is_empty:
         raise Unreadable
-    return record
+    fields = {name: cut(value, FIELD_LENGTH) for name, value in joined(record.fields, said).items()}
+    return replace(record, fields=fields)
 
 
 def _call(task: str, answer: Answer, argument: dict[str, Any]) -> dict[str, Any]:

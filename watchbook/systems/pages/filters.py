@@ -178,6 +178,7 @@ PAGE_COLUMNS = (
 FIELD_TITLES = {
     "status": _("Status"),
     "final_url": _("Final address"),
+    "refresh": _("Meta refresh"),
     "title": _("Title"),
     "description": _("Description"),
     "h1": _("Main heading"),

@@ -15,7 +15,7 @@ from watchbook.core.url_lists import UrlList
 from watchbook.kit.formatting import span_text
 from watchbook.systems.pages import options
 from watchbook.systems.pages.actions import FREQUENCIES, FREQUENCY
-from watchbook.systems.pages.models import Mode, RuleKind, Site
+from watchbook.systems.pages.models import Mode, Page, RuleKind, Site, SiteRule
 
 VALUES = (
     "name", "mode", "daily_requests", "masks_noise", "keeps_evidence", "takes_screenshots", "notifies_changed",
@@ -88,7 +88,7 @@ def _initial(site: Site) -> dict[str, Any]:
 
 
 class RuleForm(forms.Form):
-    """What a rule does, its condition or selector, and the addresses that it is about."""
+    """What a rule does, its condition or selector, the addresses that it is about, and where it notifies."""
 
     kind = forms.ChoiceField(label=_("Rule"), choices=RuleKind.choices, initial=RuleKind.NOTIFY)
     condition = forms.CharField(
@@ -103,6 +103,39 @@ class RuleForm(forms.Form):
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "/products/", "spellcheck": "false"}),
     )
+    page_id = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
+    channels = ChannelsField(
+        label=_("Channels of this rule"),
+        queryset=NotificationChannel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        user: User,
+        rule: SiteRule | None = None,
+        page: Page | None = None,
+    ) -> None:
+        super().__init__(data, initial=_rule_initial(rule) if rule else {"page_id": page.pk if page else None})
+        own = NotificationChannel.objects.of(user).order_by("name", "pk")
+        self.fields["channels"].queryset = own  # type: ignore[attr-defined]
+
+    def given(self) -> dict[str, Any]:
+        """What `actions` takes for a preview."""
+        return {name: self.cleaned_data[name] for name in ("kind", "condition", "pattern", "page_id")}
+
+    @property
+    def channel_ids(self) -> list[Any]:
+        return [channel.pk for channel in self.cleaned_data["channels"]]
+
+
+def _rule_initial(rule: SiteRule) -> dict[str, Any]:
+    chosen = [channel.pk for channel in rule.channels.all()]
+    names = ("kind", "condition", "pattern", "page_id")
+    return {**{name: getattr(rule, name) for name in names}, "channels": chosen}
 
 
 class PageForm(forms.Form):

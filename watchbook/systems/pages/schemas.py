@@ -339,6 +339,10 @@ class WebRuleIn(Schema):
         max_length=200,
         description="Beginning of a path, a path with * and ?, or re: and a regular expression. Empty: all pages.",
     )
+    page_id: int | None = Field(default=None, ge=1, description="notify: the only page that the rule is about.")
+    channel_ids: list[UUID] = Field(
+        default=[], max_length=100, description="notify: channels of this rule. Empty: those of the website."
+    )
 
 
 class WebRuleOut(Answer):
@@ -351,6 +355,8 @@ class WebRuleOut(Answer):
     kind: str = said("notify, include, exclude, only or ignore.")
     condition: str
     pattern: str
+    page_id: int | None = said("The only page that the rule is about.")
+    channel_ids: list[UUID] = said("Channels of this rule; empty if it notifies those of the website.")
     created_at: datetime
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from urllib.parse import urlsplit
+
+from django.utils.translation import gettext_noop
 
 from watchbook.base.web.response import Exchange, Validators
 from watchbook.base.work import counted
@@ -17,7 +18,15 @@ from watchbook.systems.pages.models import Fate, Page, PageVersion, Site
 from watchbook.systems.pages.parse import PageRecord, Selectors
 from watchbook.systems.pages.parse.noise import Mask, learn, similarity
 from watchbook.systems.pages.store.evidence import FATE, keep, store_evidence
-from watchbook.systems.pages.store.pages import masking, newest, store_fate, store_same, store_version, text_of
+from watchbook.systems.pages.store.pages import (
+    masking,
+    newest,
+    store_failure,
+    store_fate,
+    store_same,
+    store_version,
+    text_of,
+)
 from watchbook.systems.pages.store.rules import apply_rules, selectors_of
 from watchbook.systems.pages.store.shots import want_shot
 
@@ -26,6 +35,7 @@ SAME_TEXT = 0.9
 AROUND = timedelta(days=7)
 CANDIDATES = 50
 
+FOR_NOW = gettext_noop("The URL redirects for now. Nothing is concluded from that.")
 SAME, CHANGED, UNCLEAR = "unchanged", "changed", "unclear"
 
 
@@ -117,7 +127,7 @@ def ask_left(site: Site, page: Page, spacing: float | None) -> Look:
     exchanges: list[Exchange] | None = [] if site.keeps_evidence else None
     with counted() as count:
         found = fetch_page(page.url, spacing_seconds=spacing, record=exchanges)
-    if found.is_permanent and not found.is_missing and _is_of_site(site, found.final_url):
+    if found.is_permanent and not found.is_missing:
         return _fate(site, page, Fate.MOVED, found, count.requests, exchanges, moved_to=found.final_url)
     if found.hops and not found.is_missing:
         return Look(UNCLEAR, lambda now: _ask_again(site, page, now, count.requests))
@@ -148,18 +158,7 @@ def _fate(
 
 
 def _ask_again(site: Site, page: Page, now: datetime, requests: int) -> None:
-    from watchbook.systems.pages.store.pages import store_failure
-
-    message = "The URL redirects for now. Nothing is concluded from that."
-    store_failure(site, page, message, now=now, is_blocked=False, requests=requests)
-
-
-def _is_of_site(site: Site, url: str) -> bool:
-    return _host(url) == _host(site.address) or Page.objects.filter(site=site, url=url).exists()
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.removeprefix("www.")
+    store_failure(site, page, FOR_NOW, now=now, is_blocked=False, requests=requests)
 
 
 def _same_page(site: Site, page: Page, found: Fetched) -> str:

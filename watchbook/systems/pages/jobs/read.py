@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from datetime import datetime, time, timedelta
 
 from django.utils.translation import gettext_noop
@@ -16,7 +16,7 @@ from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outco
 from watchbook.systems.pages import fetch, schedule
 from watchbook.systems.pages.jobs import host_of, is_waiting, plan_next
 from watchbook.systems.pages.jobs.look import UNCLEAR, Look, ask_left, look_at
-from watchbook.systems.pages.models import IS_LISTED, Fate, Page, Result, Site
+from watchbook.systems.pages.models import CHANGED, FIRST, IS_LISTED, LEFT, RETURNING, Fate, Page, Result, Site
 from watchbook.systems.pages.parse.noise import shared_lines
 from watchbook.systems.pages.parse.robots import Robots
 from watchbook.systems.pages.store import counts
@@ -24,7 +24,7 @@ from watchbook.systems.pages.store.lists import add_to_day, apply_url_rules, lis
 from watchbook.systems.pages.store.pages import SOURCE, newest, store_failure
 from watchbook.systems.pages.store.rules import apply_counts, notify_events, store_robots
 
-PAGES_PER_RUN = 50
+PAGES_PER_RUN, OTHERS_EVERY = 50, 5
 # A look needs a second one when the page changed.
 MOST_PER_LOOK = 2
 ROBOTS_EVERY, ROBOTS_LENGTH = timedelta(days=1), 100_000
@@ -80,7 +80,7 @@ def _total_weight(site: Site) -> float:
 
 def _read_due(ctx: JobContext, site: Site, tally: Counter[str], left: int, count: Count) -> None:
     guard = Guard(SOURCE, scope=site.scope, link=f"/pages/sites/{site.pk}/")
-    due = list(Page.objects.filter(site=site).due(ctx.now).order_by("priority", "next_at", "pk")[:PAGES_PER_RUN])
+    due = due_pages(site, ctx.now)
     if not due or not left:
         return
     robots = _robots(ctx, site, guard)
@@ -94,6 +94,21 @@ def _read_due(ctx: JobContext, site: Site, tally: Counter[str], left: int, count
         except BudgetExceeded:
             return
         ctx.report(**tally)
+
+
+def due_pages(site: Site, now: datetime) -> list[Page]:
+    """What one run reads: by priority, but every fifth place is for the others in turn, longest waiting first.
+
+    A sitemap that gives all its pages a new lastmod every day would otherwise keep every other page waiting for ever.
+    """
+    rows = Page.objects.filter(site=site).due(now).order_by("next_at", "pk")
+    waiting = [deque(rows.filter(priority=each)[:PAGES_PER_RUN]) for each in (CHANGED, LEFT, RETURNING, FIRST)]
+    found: list[Page] = []
+    while len(found) < PAGES_PER_RUN and (busy := [group for group in waiting if group]):
+        is_for_others = len(busy) > 1 and len(found) % OTHERS_EVERY == OTHERS_EVERY - 1
+        group = busy[1 + len(found) // OTHERS_EVERY % (len(busy) - 1)] if is_for_others else busy[0]
+        found.append(group.popleft())
+    return found
 
 
 def _robots(ctx: JobContext, site: Site, guard: Guard) -> Robots:

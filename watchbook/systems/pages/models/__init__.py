@@ -17,6 +17,7 @@ from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.pages.models.counts import SectionCount, SectionDay
 from watchbook.systems.pages.models.files import PageEvidence, PageShot
+from watchbook.systems.pages.parse.rules import matches
 from watchbook.systems.pages.schedule import LONGEST
 
 __all__ = [
@@ -296,6 +297,12 @@ class SiteRule(models.Model):
     pattern = models.CharField(max_length=200, blank=True, default="")
     # A condition for "notify", a CSS selector for "only" and "ignore"
     condition = models.CharField(max_length=300, blank=True, default="")
+    # The only page that it is about
+    page = models.ForeignKey("Page", models.CASCADE, null=True, related_name="rules")
+    # Where it notifies; none: where the website does
+    channels: models.ManyToManyField[NotificationChannel, Any] = models.ManyToManyField(
+        NotificationChannel, related_name="+", db_table="web_site_rule_channels"
+    )
     # The day on which a rule that counts pages last notified
     notified_on = models.DateField(null=True)
     created_at = models.DateTimeField(default=clock.now)
@@ -305,6 +312,10 @@ class SiteRule(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pattern} {self.condition}".strip()
+
+    def is_about(self, page_id: int, url: str) -> bool:
+        """Whether it is about this page."""
+        return self.page_id == page_id if self.page_id else matches(self.pattern, url)
 
 
 class PageEvent(models.Model):
@@ -319,8 +330,9 @@ class PageEvent(models.Model):
     version = models.PositiveIntegerField(default=0)
     # Fields that a change is about, with commas around each, such as ",title,price,"; "text" is the main text
     fields = models.CharField(max_length=300, blank=True, default="")
-    # The rule that became true, in words
+    # The rule that became true, in words, and the rule itself until it is deleted
     rule = models.CharField(max_length=500, blank=True, default="")
+    by_rule = models.ForeignKey(SiteRule, models.SET_NULL, null=True, related_name="events", db_index=False)
     at = models.DateTimeField()
     is_notified = models.BooleanField(default=False)
 
@@ -330,6 +342,7 @@ class PageEvent(models.Model):
             models.Index(fields=["site", "at"], name="web_page_event_newest"),
             models.Index(fields=["site", "is_notified"], name="web_page_event_pending"),
             models.Index(fields=["at"], name="web_page_event_at"),
+            models.Index(fields=["by_rule", "at"], name="web_page_event_by_rule"),
         ]
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+FIELD_LENGTH = 2_000
 # Fields that make a version when they differ, in the order in which pages show them.
 FIELDS = (
-    "status", "final_url", "title", "description", "h1", "canonical", "robots", "language", "hreflang", "price",
-    "currency", "availability", "published", "modified", "author", "type", "digest",
+    "status", "final_url", "refresh", "title", "description", "h1", "canonical", "robots", "language", "hreflang",
+    "price", "currency", "availability", "published", "modified", "author", "type", "digest",
 )  # fmt: skip
 
 
@@ -60,7 +61,7 @@ class PageRecord:
 
     @property
     def is_empty(self) -> bool:
-        return not self.text and not self.fields.get("title") and not self.fields.get("h1")
+        return not self.text and not any(self.fields.get(name) for name in ("title", "h1", "refresh"))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> PageRecord:

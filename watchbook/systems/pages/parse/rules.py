@@ -33,6 +33,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from watchbook.systems.pages.parse.headers import is_noindex
+
 LONGEST_PATTERN = 200
 REGULAR = "re:"
 MOST_MEMORY = 1 << 20
@@ -141,7 +143,7 @@ class Condition:
     def holds(self, fields: Mapping[str, str], text: str) -> bool:
         """Whether it is true of one version."""
         if self.word == "noindex":
-            return "noindex" in fields.get("robots", "").lower()
+            return is_noindex(fields.get("robots", ""))
         if self.word in ("contains", "lacks"):
             return (self.value.casefold() in self._value(fields, text).casefold()) == (self.word == "contains")
         number = figure(fields.get(self.field, ""))

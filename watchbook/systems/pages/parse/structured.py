@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from typing import Any
 
@@ -17,34 +17,51 @@ _TRAILING = re.compile(r",\s*([}\]])")
 _PAIRS = re.compile(
     r'"(price|priceCurrency|availability|datePublished|dateModified)"\s*:\s*(?:"([^"\\]{1,200})"|(-?\d+(?:\.\d+)?))'
 )
+PRICES = ("price", "lowPrice")
 NAMES = {
-    "price": "price",
-    "lowPrice": "price",
+    **dict.fromkeys(PRICES, "price"),
     "priceCurrency": "currency",
     "availability": "availability",
     "datePublished": "published",
     "dateModified": "modified",
     "author": "author",
 }
+# What stands below these names is about something else than the page: a review, a neighbour, an entry of a list.
+OTHERS = frozenset({
+    "review", "reviews", "comment", "hasPart", "isPartOf", "isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor",
+    "isConsumableFor", "itemListElement", "mentions", "relatedLink", "significantLink", "citation", "publisher",
+    "interactionStatistic", "hasMerchantReturnPolicy", "shippingDetails",
+})  # fmt: skip
 
 
 def structured_fields(blocks: Iterable[str]) -> dict[str, str]:
-    """Fields of all blocks; the first value of each wins."""
+    """Fields of all blocks; the first value of each wins. Price and currency are those of one offer."""
     found: dict[str, str] = {}
     for block in blocks:
-        for name, value in _values(block[:MOST_BYTES]):
-            text = _plain(value)
-            if text:
-                found.setdefault(NAMES[name], text)
+        for node in _nodes(block[:MOST_BYTES]):
+            _add(found, {name: text for name in NAMES if (text := _plain(node.get(name)))})
     if "availability" in found:
         found["availability"] = found["availability"].rsplit("/", 1)[-1]
     return found
 
 
-def _values(block: str) -> Iterator[tuple[str, Any]]:
+def _add(found: dict[str, str], said: Mapping[str, str]) -> None:
+    """Add what one node says. A price brings its own currency; a currency without a price waits for one."""
+    price = next((said[name] for name in PRICES if name in said), "")
+    if price and "price" not in found:
+        found["price"] = price
+        if "priceCurrency" in said:
+            found["currency"] = said["priceCurrency"]
+    for name, text in said.items():
+        if name not in PRICES:
+            found.setdefault(NAMES[name], text)
+
+
+def _nodes(block: str) -> Iterator[Mapping[str, Any]]:
+    """Objects of a block about the page itself, outer ones first; of a block that no parser reads, its pairs."""
     data = _lenient(block)
     if data is None:
-        yield from ((name, text or digits) for name, text, digits in _PAIRS.findall(block))
+        yield from ({name: text or digits} for name, text, digits in _PAIRS.findall(block))
         return
     waiting, seen = deque([data]), 0
     while waiting and seen < MOST_NODES:
@@ -53,8 +70,9 @@ def _values(block: str) -> Iterator[tuple[str, Any]]:
         if isinstance(node, list):
             waiting.extend(node[:500])
         elif isinstance(node, dict):
-            yield from ((name, node[name]) for name in NAMES if name in node)
-            waiting.extend(value for value in node.values() if isinstance(value, (dict, list)))
+            yield node
+            inner = (value for name, value in node.items() if name not in OTHERS)
+            waiting.extend(value for value in inner if isinstance(value, (dict, list)))
 
 
 def _lenient(block: str) -> Any:

@@ -12,12 +12,12 @@ import trafilatura
 from lxml.etree import LxmlError  # type: ignore[import-untyped]
 
 from watchbook.base.text import clean_text, cut
-from watchbook.systems.pages.parse import Selectors
+from watchbook.systems.pages.parse import FIELD_LENGTH, Selectors
+from watchbook.systems.pages.parse.headers import refresh_target
 from watchbook.systems.pages.parse.structured import structured_fields
 
 TEXT_LENGTH = 1_000_000
-FIELD_LENGTH = 2_000
-ALTERNATES = 100
+ALTERNATES, MOST_METAS = 100, 10
 SHORT_TEXT = 1_500
 MOST_NODES = 5_000
 # So many characters beyond ASCII must be right for each one that is broken.
@@ -36,6 +36,12 @@ _SOFT_404 = re.compile(
 _WALL = re.compile(
     r"\b(?:sign|log) ?in (?:to|required)|please (?:sign|log) ?in|just a moment|are you (?:a )?human|access denied"
     r"|verify you are|enable javascript and cookies|请(?:先)?登录|登录后(?:查看|可见)|人机验证|安全验证",
+    re.IGNORECASE,
+)
+_CONSENT = re.compile(
+    r"before you continue|(?:accept|allow|agree to) (?:all )?cookies|cookie (?:consent|wall|settings)"
+    r"|we value your privacy|alle (?:cookies )?akzeptieren|cookies (?:akzeptieren|zustimmen)|bevor sie fortfahren"
+    r"|(?:同意|接受).{0,6}cookie",
     re.IGNORECASE,
 )
 _MARKUP = re.compile(
@@ -134,12 +140,13 @@ def _head(tree: Any) -> dict[str, str]:
         "h1": " ".join("".join(node.itertext()) for node in tree.xpath("//h1")[:1]),
         "description": _meta(tree, "description") or _meta(tree, "og:description"),
         "canonical": _first(tree, "//link[translate(@rel,'CANONICAL','canonical')='canonical']/@href"),
-        "robots": ", ".join(filter(None, [_meta(tree, "robots"), _meta(tree, "googlebot")])),
+        "robots": ", ".join(dict.fromkeys([*_metas(tree, "robots"), *_metas(tree, "googlebot")])),
         "language": str(tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""),
         "hreflang": "\n".join(sorted(_alternates(tree))),
         "published": _meta(tree, "article:published_time"),
         "modified": _meta(tree, "article:modified_time"),
         "author": _meta(tree, "author"),
+        "refresh": refresh_target(_first(tree, "//meta[translate(@http-equiv,'REFSH','refsh')='refresh']/@content")),
         "price": _meta(tree, "product:price:amount"),
         "currency": _meta(tree, "product:price:currency"),
     }
@@ -153,9 +160,15 @@ def _first(tree: Any, path: str) -> str:
 
 
 def _meta(tree: Any, name: str) -> str:
-    """Content of a meta element by its name or property, in any case."""
+    """Content of the first meta element of this name."""
+    return next(iter(_metas(tree, name)), "")
+
+
+def _metas(tree: Any, name: str) -> list[str]:
+    """Contents of all meta elements by name or property, in any case. Two that say robots both count."""
     lower = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ','abcdefghijklmnopqrstuvwxyz'"
-    return _first(tree, f"//meta[translate(@name,{lower})='{name}' or translate(@property,{lower})='{name}']/@content")
+    path = f"//meta[translate(@name,{lower})='{name}' or translate(@property,{lower})='{name}']/@content"
+    return [words for value in tree.xpath(path)[:MOST_METAS] if (words := " ".join(str(value).split()))]
 
 
 def _alternates(tree: Any) -> set[str]:
@@ -223,7 +236,7 @@ def _lines(text: str) -> str:
 
 
 def signs_of(fields: dict[str, str], text: str, tree: Any) -> list[str]:
-    """Signs of an error page or a login page that the site sent with status 200."""
+    """Signs of an error page, or of a login or cookie page, that the site sent with status 200."""
     if len(text) > SHORT_TEXT:
         return []
     named = f"{fields.get('title', '')}\n{fields.get('h1', '')}"
@@ -231,6 +244,8 @@ def signs_of(fields: dict[str, str], text: str, tree: Any) -> list[str]:
     if _SOFT_404.search(named):
         found.append("soft_404")
     has_password = tree is not None and bool(tree.xpath("//input[@type='password']"))
-    if has_password or _WALL.search(named) or (len(text) < 400 and _WALL.search(text)):
+    is_short = len(text) < 400
+    asks_consent = _CONSENT.search(named) or (is_short and not fields.get("h1") and _CONSENT.search(text))
+    if has_password or asks_consent or _WALL.search(named) or (is_short and _WALL.search(text)):
         found.append("wall")
     return found

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import TypeVar
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.text import clean_text, cut
@@ -38,6 +38,11 @@ from watchbook.systems.pages.store import counts as counting
 
 BATCH = 400
 LONGEST_URL = 2048
+KNOWN_COLUMNS = (
+    "pk", "url_digest", "lastmod", "is_listed", "is_excluded", "next_at", "priority", "failures", "looks", "changes",
+)  # fmt: skip
+# A page that was read so often and never differed: its lastmod says nothing.
+ENOUGH_LOOKS = 5
 T = TypeVar("T")
 
 
@@ -130,7 +135,7 @@ def _sync_batch(
 ) -> None:
     wanted = {url_digest(each.url): each for each in batch}
     rows = Page.objects.filter(site=site, url_digest__in=wanted)
-    known = {page.url_digest: page for page in rows.only("pk", "url_digest", "lastmod", "is_listed", "is_excluded")}
+    known = {page.url_digest: page for page in rows.only(*KNOWN_COLUMNS)}
     fresh = [
         _new_page(site, each, digest, now=now, is_baseline=is_baseline, is_excluded=rules.excludes(each.url))
         for digest, each in wanted.items()
@@ -186,10 +191,16 @@ def _new_page(site: Site, each: ListedUrl, digest: str, *, now: datetime, is_bas
 
 
 def _update(site: Site, page: Page, lastmod: str, now: datetime) -> None:
-    """A new lastmod, or a URL that is listed again: the page is read first."""
+    """A new lastmod, or a URL that is listed again: the page is read first. One that waits keeps its place."""
     columns: dict[str, object] = {"lastmod": lastmod, "is_listed": True, "left_at": None, "fate": "", "moved_to": ""}
     if site.mode != Mode.NONE and not page.is_excluded:
-        columns |= {"next_at": now, "priority": CHANGED, "failures": 0}
+        is_believed = not page.is_listed or page.changes > 0 or page.looks < ENOUGH_LOOKS
+        is_waiting = page.priority != LEFT and not page.failures and page.next_at is not None and page.next_at <= now
+        columns |= {
+            "next_at": page.next_at if is_waiting else now,
+            "priority": CHANGED if is_believed else RETURNING,
+            "failures": 0,
+        }
     Page.objects.filter(pk=page.pk).update(**columns)
 
 
@@ -277,4 +288,5 @@ def plan_mode(site: Site, now: datetime) -> None:
     elif site.mode == Mode.NONE:
         pages.update(next_at=None)
     else:
-        pages.filter(priority__in=[FIRST, RETURNING]).update(next_at=None)
+        # A page that is due as returning may have a new lastmod that was not believed: it is still read.
+        pages.filter(Q(priority=FIRST) | Q(priority=RETURNING, next_at__gt=now)).update(next_at=None)

@@ -34,6 +34,7 @@ from watchbook.systems.pages.models import (
     named_fields,
 )
 from watchbook.systems.pages.parse import FIELDS, PageRecord, Selectors
+from watchbook.systems.pages.parse.headers import is_noindex
 from watchbook.systems.pages.parse.noise import Mask, Masking, count_words
 from watchbook.systems.pages.store import counts
 from watchbook.systems.pages.store.lists import add_to_day
@@ -153,7 +154,7 @@ def store_version(
     page.changed_fields = version.changed_fields
     if title := found.fields.get("title") or found.fields.get("h1", ""):
         page.title = cut(title, 500)
-    page.status, page.is_noindex = version.status, "noindex" in found.fields.get("robots", "").lower()
+    page.status, page.is_noindex = version.status, is_noindex(found.fields.get("robots", ""))
     page.result = result_of(version.status, is_redirect=is_redirect)
     page.error, page.failures, page.last_read_at, page.last_tried_at = "", 0, now, now
     page.etag, page.last_modified = validators.etag or "", (validators.last_modified or "")[:100]

@@ -10,7 +10,7 @@ from datetime import datetime, time
 from urllib.parse import urljoin
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -20,6 +20,7 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.base.web.response import Validators
 from watchbook.core.notify import outbox
 from watchbook.core.notify.message import Named
+from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.stream.entries import Entry, record
 from watchbook.systems.pages.models import Fate, Page, PageEvent, PageVersion, RuleKind, Site, SiteRule, url_digest
 from watchbook.systems.pages.parse import PageRecord, Selectors
@@ -52,7 +53,8 @@ def apply_rules(
     true = [
         rule
         for rule in SiteRule.objects.filter(site=site, kind=RuleKind.NOTIFY).order_by("pk")
-        if matches(rule.pattern, page.url) and parse_condition(rule.condition).crosses(past, (found.fields, found.text))
+        if rule.is_about(page.pk, page.url)
+        and parse_condition(rule.condition).crosses(past, (found.fields, found.text))
     ]
     for rule in true:
         _store(site, page, rule, str(rule), at=version.read_at, version=version.number)
@@ -110,7 +112,9 @@ def count_today(site: Site, wanted: Condition, pattern: str, now: datetime) -> t
 
 
 def _store(site: Site, page: Page, rule: SiteRule, words: str, *, at: datetime, version: int = 0) -> None:
-    PageEvent.objects.create(site=site, page=page, kind=PageEvent.RULE, version=version, rule=words[:500], at=at)
+    PageEvent.objects.create(
+        site=site, page=page, kind=PageEvent.RULE, version=version, rule=words[:500], by_rule=rule, at=at
+    )
     moment = f"{version}" if version else f"{at.astimezone(SHANGHAI):%Y%m%d}"
     record([
         Entry(
@@ -135,29 +139,47 @@ def notify_events(site: Site) -> int:
     wanted = Q(kind=PageEvent.CHANGED) if site.notifies_changed else Q(pk__in=[])
     wanted |= Q(kind__in=Fate.values) if site.notifies_removed else Q(pk__in=[])
     wanted |= Q(kind=PageEvent.RULE)
-    total = pending.filter(wanted).count()
-    channels = list(site.channels.select_related("user")) if total else []
-    if channels:
-        events = list(pending.filter(wanted).select_related("page").order_by("pk")[:LISTED])
-        with translation.override(site.user.language or settings.LANGUAGE_CODE):
-            outbox.notify(channels, _notification(site, events, total, last))
+    own = list(SiteRule.objects.filter(site=site, channels__isnull=False, events__in=pending).distinct().order_by("pk"))
+    for rule in own:
+        _notify(site, pending.filter(by_rule=rule), rule.channels.all(), last, rule)
+    _notify(site, pending.filter(wanted).exclude(by_rule__in=own), site.channels.all(), last)
     return pending.update(is_notified=True)
 
 
-def _notification(site: Site, events: Sequence[PageEvent], total: int, last: int) -> outbox.Notification:
+def _notify(
+    site: Site,
+    pending: QuerySet[PageEvent],
+    where: QuerySet[NotificationChannel],
+    last: int,
+    rule: SiteRule | None = None,
+) -> None:
+    total = pending.count()
+    channels = list(where.select_related("user").order_by("pk")) if total else []
+    if channels:
+        events = list(pending.select_related("page").order_by("pk")[:LISTED])
+        with translation.override(site.user.language or settings.LANGUAGE_CODE):
+            outbox.notify(channels, _notification(site, events, total, last, rule))
+
+
+def _notification(
+    site: Site, events: Sequence[PageEvent], total: int, last: int, rule: SiteRule | None
+) -> outbox.Notification:
     lines = [line_of(event) for event in events]
     if total > len(events):
         lines.append(_("and %(count)s more") % {"count": total - len(events)})
     words = ngettext("%(name)s: %(n)s page changed", "%(name)s: %(n)s pages changed", total)
+    if rule:
+        words = ngettext("%(name)s: %(rule)s, %(n)s page", "%(name)s: %(rule)s, %(n)s pages", total)
+    place = f"pages:{site.pk}:rule:{rule.pk}" if rule else f"pages:{site.pk}"
     return outbox.Notification(
-        event_id=f"pages:{site.pk}:{last}",
+        event_id=f"{place}:{last}",
         source=SOURCE,
         kind="changed",
-        subject=words % {"name": site.name, "n": total},
+        subject=words % {"name": site.name, "n": total, "rule": rule},
         lines=lines,
         payload={"site": {"id": site.pk, "name": site.name}, "count": total, "pages": [_fact(one) for one in events]},
         link=reverse("pages:site", args=[site.pk]),
-        thread=f"pages:{site.pk}",
+        thread=place,
         objects=[Named(KIND, str(event.page_id), number) for number, event in enumerate(events)],
     )
 

@@ -9,6 +9,7 @@ import pytest
 
 from watchbook.base.testing.people import client_of
 from watchbook.core.stream.models import StreamFeed
+from watchbook.systems.pages import actions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -63,6 +64,25 @@ def test_feed_of_a_website_has_its_changes(desk, page, client):
     assert page.url in text
 
 
+def test_feed_of_a_rule_has_what_made_it_true(desk, page, client, bob):
+    rule = actions.add_rule(page.site, condition="price < 4")
+    actions.add_rule(page.site, condition="price > 9")
+    for price in ("3.00", "10.00", "3.50"):
+        desk.site.write("/piers/4", price=price)
+        desk.read()
+    address = make(client_of(desk.user), f"/pages/sites/{page.site_id}/rules/{rule.pk}/feed/")
+    found = entries(client, address)
+    assert [title for title, _text in found] == ["Pier 4", "Pier 4"]
+    assert all("price &lt; 4" in text for _title, text in found)
+    assert client_of(bob).get(f"/pages/sites/{page.site_id}/rules/{rule.pk}/feed/").status_code == 404
+    (feed,) = StreamFeed.objects.all()
+    own = f"/pages/sites/{page.site_id}/rules/{rule.pk}/feed/"
+    assert client_of(desk.user).post(f"/pages/feeds/{feed.pk}/revoke/")["Location"] == own
+    address = make(client_of(desk.user), own)
+    actions.delete_rule(rule)
+    assert client.get(address).status_code == 404
+
+
 def test_token_opens_one_feed_and_ends(desk, page, client, bob):
     own = client_of(desk.user)
     address = make(own, f"/pages/{page.pk}/feed/")
@@ -76,8 +96,6 @@ def test_token_opens_one_feed_and_ends(desk, page, client, bob):
 
 
 def test_feed_of_a_deleted_website_is_gone(desk, page, client):
-    from watchbook.systems.pages import actions
-
     address = make(client_of(desk.user), f"/pages/sites/{page.site_id}/feed/")
     actions.delete_site(page.site, desk.user)
     assert client.get(address).status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -109,6 +110,66 @@ def test_rule_notifies_once_for_each_crossing(desk: Desk) -> None:
     assert PageEvent.objects.filter(kind="rule").count() == 2
     assert Delivery.objects.filter(source="pages").count() == 2
     assert "price < 50" in Delivery.objects.filter(source="pages").order_by("pk")[0].text
+
+
+@pytest.mark.django_db
+def test_rule_with_channels_of_its_own_notifies_only_these(desk: Desk) -> None:
+    own, shared = (
+        NotificationChannel.objects.create(user=desk.user, name=name, channel_type="email") for name in ("a", "b")
+    )
+    page = desk.watch("/fares", title="Fares", price="60.00")
+    other = desk.watch("/piers", title="Piers", price="60.00")
+    desk.read()
+    site = page.site
+    actions.set_channels(site, [shared.pk])
+    with clock.set_to(desk.now):
+        actions.change_site(site, {"notifies_changed": False})
+    rule = actions.add_rule(site, condition="price < 50", page_id=page.pk, channel_ids=[own.pk])
+    actions.add_rule(site, condition="price < 40")
+    for path in ("/fares", "/piers"):
+        desk.site.write(path, price="45.00")
+    desk.read()
+    (sent,) = Delivery.objects.filter(source="pages")
+    assert (sent.channel_id, sent.subject) == (own.pk, f"{site.name}: price < 50, 1 page")
+    assert (page.url in sent.text, other.url in sent.text) == (True, False)
+    for path in ("/fares", "/piers"):
+        desk.site.write(path, price="35.00")
+    desk.read()
+    newest = Delivery.objects.filter(source="pages").order_by("-pk")[0]
+    assert newest.channel_id == shared.pk
+    assert all(each.url in newest.text for each in (page, other))
+    # Changed, it keeps what it recorded; without channels it notifies where the website does.
+    actions.change_rule(rule, condition="price > 50", page_id=page.pk)
+    assert rule.events.count() == 1
+    desk.site.write("/fares", price="70.00")
+    desk.read()
+    assert Delivery.objects.filter(source="pages").order_by("-pk")[0].channel_id == shared.pk
+
+
+@pytest.mark.django_db
+def test_rule_of_one_page_is_made_on_its_page_and_changed(desk: Desk, alice: User, bob: User) -> None:
+    channel = NotificationChannel.objects.create(user=alice, name="Mail", channel_type="email")
+    foreign = NotificationChannel.objects.create(user=bob, name="Not mine", channel_type="email")
+    page = desk.watch("/fares", title="Fares", price="60.00")
+    desk.read()
+    browser, path = client_of(alice), f"/pages/sites/{page.site_id}/rules/"
+    assert f"{path}?page={page.pk}" in browser.get(f"/pages/{page.pk}/").text
+    form = browser.get(f"{path}?page={page.pk}").text
+    assert f'value="{page.pk}"' in form
+    assert "Not mine" not in form
+    given = {"kind": "notify", "condition": "price > 50", "page_id": page.pk, "channels": channel.pk}
+    assert "1 of 1 stored pages" in browser.post(path, {**given, "step": "preview"}).text
+    assert browser.post(path, {**given, "channels": foreign.pk}).status_code == 422
+    browser.post(path, given)
+    rule = SiteRule.objects.get()
+    assert (rule.page_id, list(rule.channels.all())) == (page.pk, [channel])
+    browser.post(f"{path}{rule.pk}/", {**given, "condition": "changed", "channels": []})
+    rule.refresh_from_db()
+    assert (rule.condition, rule.page_id, rule.channels.count()) == ("changed", page.pk, 0)
+    api = f"/api/v1{path}{rule.pk}"
+    body = {"condition": "title changed", "page_id": page.pk, "channel_ids": [str(channel.pk)]}
+    assert browser.put(api, body, content_type="application/json").json()["channel_ids"] == [str(channel.pk)]
+    assert client_of(bob).put(api, body, content_type="application/json").status_code == 404
 
 
 @pytest.mark.django_db
@@ -247,10 +308,15 @@ def test_each_kind_of_rule_is_previewed_on_what_is_stored(desk: Desk) -> None:
         ("condition", {"kind": "only"}),
         ("pattern", {"condition": "more than 5 new under /a", "pattern": "/b"}),
         ("pattern", {"condition": "changed", "pattern": "re:("}),
+        ("page_id", {"condition": "changed", "page_id": 10**9}),
     ],
 )
-def test_rule_that_cannot_work_is_refused_by_name(desk: Desk, field: str, rule: dict[str, str]) -> None:
+def test_rule_that_cannot_work_is_refused_by_name(desk: Desk, field: str, rule: dict[str, Any]) -> None:
     page = desk.watch("/fares")
     with pytest.raises(InvalidInput) as refused:
         actions.add_rule(page.site, **rule)
     assert refused.value.field == field
+    if field == "page_id":
+        for wrong in ({"kind": "ignore", "condition": "p"}, {"condition": "more than 5 new"}):
+            with pytest.raises(InvalidInput):
+                actions.add_rule(page.site, page_id=page.pk, **wrong)

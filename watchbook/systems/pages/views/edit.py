@@ -18,7 +18,7 @@ from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
 from watchbook.systems.pages import actions
 from watchbook.systems.pages.forms import PageForm, RuleForm, SiteForm
-from watchbook.systems.pages.models import Site, SiteRule
+from watchbook.systems.pages.models import Page, Site, SiteRule
 from watchbook.systems.pages.views import header_context, own_page, own_site
 
 
@@ -126,21 +126,39 @@ def delete_page(request: HttpRequest, page_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def rules(request: HttpRequest, site_id: int) -> HttpResponse:
-    """List the rules, preview one, and add it."""
-    site = own_site(request, site_id)
-    form = RuleForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {**header_context(site, "rules"), "form": form}
+def rules(request: HttpRequest, site_id: int, rule_id: int | None = None) -> HttpResponse:
+    """List the rules; preview, add or change one. `page` in the address names the only page that it is about."""
+    site, user = own_site(request, site_id), person_of(request)
+    rows = SiteRule.objects.filter(site=site).select_related("site", "page").prefetch_related("channels").order_by("pk")
+    rule = get_object_or_404(rows, pk=rule_id) if rule_id is not None else None
+    form = RuleForm(
+        request.POST if request.method == "POST" else None, user=user, rule=rule, page=_page_of(request, site)
+    )
+    context: dict[str, Any] = {**header_context(site, "rules"), "form": form, "rule": rule}
     if request.method == "POST" and form.is_valid():
         try:
             if request.POST.get("step") != "preview":
-                actions.add_rule(site, **form.cleaned_data)
+                _save_rule(site, rule, form)
+                messages.success(request, _("Saved."))
                 return redirect("pages:rules", site.pk)
-            context["preview"] = actions.preview_rule(site, **form.cleaned_data)
+            context["preview"] = actions.preview_rule(site, **form.given())
         except InvalidInput as error:
             error.add_to(form)
-    context["rules"] = SiteRule.objects.filter(site=site).order_by("pk")
+    context |= {"rules": rows, "about": _page_of(request, site) or (rule.page if rule else None)}
     return render(request, "pages/rules.html", context, status=422 if form.errors else 200)
+
+
+def _save_rule(site: Site, rule: SiteRule | None, form: RuleForm) -> None:
+    if rule is None:
+        actions.add_rule(site, channel_ids=form.channel_ids, **form.given())
+    else:
+        actions.change_rule(rule, channel_ids=form.channel_ids, **form.given())
+
+
+def _page_of(request: HttpRequest, site: Site) -> Page | None:
+    number = request.POST.get("page_id", "") or request.GET.get("page", "")
+    is_number = number.isascii() and number.isdecimal() and len(number) < 19
+    return Page.objects.filter(site=site, pk=int(number)).first() if is_number else None
 
 
 @require_POST

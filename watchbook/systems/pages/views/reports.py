@@ -29,7 +29,7 @@ from watchbook.kit.lists.shown import FORMAT_TITLES
 from watchbook.systems.pages import feeds, reports
 from watchbook.systems.pages.feeds import Subject
 from watchbook.systems.pages.filters import CHANGES, events_of, with_values
-from watchbook.systems.pages.models import Site
+from watchbook.systems.pages.models import Site, SiteRule
 from watchbook.systems.pages.store.pages import SOURCE
 from watchbook.systems.pages.views import (
     field_names,
@@ -155,10 +155,19 @@ def page_feed(request: HttpRequest, page_id: int) -> HttpResponse:
     return _own_feed(request, Subject(page.site, page))
 
 
+@never_cache
+@require_http_methods(["GET", "POST"])
+def rule_feed(request: HttpRequest, site_id: int, rule_id: int) -> HttpResponse:
+    """Addresses of the feed of one rule."""
+    site = own_site(request, site_id)
+    return _own_feed(request, Subject(site, rule=get_object_or_404(SiteRule, site=site, pk=rule_id)))
+
+
 def _own_feed(request: HttpRequest, subject: Subject) -> HttpResponse:
     """Show the addresses and create a new one, which is shown only in this response."""
     user = person_of(request)
-    context: dict[str, Any] = {**header_context(subject.site, "" if subject.page else "feed"), "subject": subject}
+    tab = "rules" if subject.rule else "" if subject.page else "feed"
+    context: dict[str, Any] = {**header_context(subject.site, tab), "subject": subject}
     if request.method == "POST":
         if stream_feeds.of(user).count() >= stream_feeds.MOST:
             messages.error(request, _("You have %(n)s feeds. Revoke one first.") % {"n": stream_feeds.MOST})
@@ -173,10 +182,10 @@ def _own_feed(request: HttpRequest, subject: Subject) -> HttpResponse:
 def revoke_feed(request: HttpRequest, pk: int) -> HttpResponse:
     feed = get_object_or_404(stream_feeds.of(person_of(request)).filter(source=SOURCE), pk=pk)
     kind, _colon, number = feed.kind.partition(":")
+    subject = feeds.named(feed.user, kind, int(number)) if number.isdecimal() else None
     stream_feeds.revoke(feed, request=request)
     messages.success(request, _("Revoked. This feed address no longer works."))
-    names = {"site": "pages:site_feed", "page": "pages:page_feed"}
-    return redirect(names[kind], int(number)) if kind in names else redirect("pages:sites")
+    return redirect(subject.own_page if subject else "pages:sites")
 
 
 @login_not_required  # the token in the address is the proof
