@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.db import connection
@@ -17,8 +19,10 @@ from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.sources import recognise
 from watchbook.core.stream.clip import find_clip
+from watchbook.kit import formatting
 from watchbook.systems.pages.filters import PAGE_COLUMNS
-from watchbook.systems.pages.models import Page, Site
+from watchbook.systems.pages.models import Page, PageVersion, Site
+from watchbook.systems.pages.store.pages import pack, text_of
 from watchbook.systems.pages.tests.conftest import Desk
 from watchbook.systems.pages.tests.simulation import simulate
 from watchbook.systems.pages.tests.test_lists import publish
@@ -85,6 +89,48 @@ def test_page_shows_an_earlier_text_and_the_noise_when_asked(changed: Page, alic
     html = client_of(alice).get(f"/pages/{changed.pk}/?to=1").text
     assert "Day tickets cost 3.90 EUR." in html
     assert "Page called" in client_of(alice).get(f"/pages/{changed.pk}/?view=text&noise=show").text
+
+
+def test_price_is_shown_with_currency_and_percent_and_versions_with_their_time(changed: Page, alice: User) -> None:
+    html = client_of(alice).get(f"/pages/{changed.pk}/").text
+    assert "+7.7%" in html
+    assert "3.90</del> EUR" in html
+    assert "Version 1, 2 Mar" in html
+    assert "1 of " in html
+
+
+def test_page_with_hundreds_of_versions_shows_every_one(changed: Page, alice: User) -> None:
+    """A year of changes: the list is cut into pages, and an old version is found by number and by day."""
+    first = PageVersion.objects.get(page=changed, number=1)
+    text = text_of(first)
+    PageVersion.objects.filter(page=changed, number=2).delete()
+    PageVersion.objects.bulk_create([
+        PageVersion(page=changed, number=number, read_at=first.read_at + timedelta(days=number), status=200,
+                    fields={"title": f"Edition {number}", "price": "3.90"}, data=pack(text, None))
+        for number in range(2, 252)
+    ])  # fmt: skip
+    browser, path = client_of(alice), f"/pages/{changed.pk}/"
+    newest, old = browser.get(path).text, browser.get(f"{path}?to=40").text
+    assert "<ins>251</ins>" in newest
+    assert "Version 151" not in newest
+    assert "<ins>40</ins>" in old
+    assert 'value="40" selected' in old
+    assert old.count('aria-current="true"') >= 1
+    day = formatting.local(first.read_at + timedelta(days=100)).date().isoformat()
+    assert 'value="100" selected' in browser.get(f"{path}?at={day}").text
+    assert "No version is that old." in browser.get(f"{path}?at=2020-01-01").text
+    assert browser.get(f"{path}?at=2020-13-01&to=-1&from=999999").status_code == 200
+    seen, address = set(), path
+    while address:
+        html = browser.get(address).text
+        seen |= set(re.findall(r"<b>\s*Version (\d+)\s*</b>", html))
+        found = re.search(r'rel="next"\s+href="([^"]+)"', html.partition("</ol>")[2])
+        address = path + unescape(found.group(1)) if found else ""
+    assert len(seen) == 251
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{path}?format=csv").getvalue().decode("utf-8-sig"))))
+    assert len(rows) == 251
+    assert (rows[-1]["number"], rows[0]["title"], rows[0]["price"]) == ("1", "Edition 251", "3.90")
+    assert "format=jsonl" in newest
 
 
 def test_other_users_see_no_website_page_version_or_clip(changed: Page, bob: User) -> None:

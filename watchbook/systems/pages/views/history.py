@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
+from watchbook.core.accounts.audit import export_table
 from watchbook.kit import diff, formatting
 from watchbook.kit.diff import Segment
+from watchbook.kit.lists.exports import FORMATS, Column, Table
+from watchbook.kit.lists.shown import FORMAT_TITLES
+from watchbook.kit.paging import Page as Listing
+from watchbook.kit.paging import keyset, write_cursor
 from watchbook.systems.pages.evidence import send, send_shot
 from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVersion
 from watchbook.systems.pages.parse import FIELDS
 from watchbook.systems.pages.parse.noise import Mask, Masking, count_words
+from watchbook.systems.pages.parse.rules import figure
 from watchbook.systems.pages.store.evidence import FATE
 from watchbook.systems.pages.store.pages import masking, text_of
 from watchbook.systems.pages.store.shots import shot_before
 from watchbook.systems.pages.views import field_names, field_title, header_context, own_page, page_badge
 
 VIEWS = ("side", "inline", "text")
-VERSIONS = 200
+VERSIONS = 100
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,7 @@ class FieldRow:
     value: str
     is_same: bool
     is_noise: bool
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,30 +65,91 @@ class VersionRow:
 
 
 @require_GET
-def page(request: HttpRequest, page_id: int) -> HttpResponse:
+def page(request: HttpRequest, page_id: int) -> HttpResponseBase:
     found = own_page(request, page_id)
-    rows = PageVersion.objects.filter(page=found).defer("data").order_by("-number")[:VERSIONS]
-    versions = list(rows)
+    rows = PageVersion.objects.filter(page=found).defer("data")
+    if file := _file(request, found, rows):
+        return file
+    new = _asked(rows, request)
+    listing = _listing(rows, request.GET, new)
     view = request.GET.get("view", "")
     context: dict[str, Any] = {
         **header_context(found.site),
         "page": found,
         "badge": page_badge(found),
-        "versions": [VersionRow(version, _what(version)) for version in versions],
+        "listing": listing,
+        "versions": [VersionRow(version, _what(version)) for version in listing],
         "view": view if view in VIEWS else "side",
         "shows_noise": request.GET.get("noise") == "show",
         "mask": Mask.of(found.mask),
+        "formats": FORMAT_TITLES.items(),
     }
-    new = _chosen(versions, request.GET.get("to", ""), versions[0] if versions else None)
     if new is not None:
-        before = next((one for one in versions if one.number < new.number), None)
-        old = _chosen(versions, request.GET.get("from", ""), before)
+        before = rows.filter(number__lt=new.number).order_by("-number").first()
+        old = _numbered(rows, request.GET.get("from", "")) or before
         context |= _compared(found, old, new, shows_noise=context["shows_noise"])
-        context |= {"previous": before, "following": _following(versions, new)}
+        following = rows.filter(number__gt=new.number).order_by("number").first()
+        context |= {"previous": before, "following": following, "choices": _choices(listing, old, new)}
         context |= _shots(found, old, new)
         context |= {"evidence": PageEvidence.objects.filter(page=found, number=new.number).first()}
     context["fate_evidence"] = PageEvidence.objects.filter(page=found, number=FATE).first()
     return render(request, "pages/page.html", context)
+
+
+def _asked(rows: QuerySet[PageVersion], request: HttpRequest) -> PageVersion | None:
+    """The version with the number `to`, or the one that was current at the end of the day `at`; else the newest."""
+    newest = rows.order_by("-number")
+    try:
+        day = date.fromisoformat(request.GET.get("at", ""))
+    except ValueError:
+        return _numbered(rows, request.GET.get("to", "")) or newest.first()
+    end = datetime.combine(day, time.max, timezone.get_current_timezone())
+    found = newest.filter(read_at__lte=end).first()
+    if found is None and (first := rows.order_by("number").first()):
+        messages.info(request, _("No version is that old. This is the first one."))
+        return first
+    return found
+
+
+def _numbered(rows: QuerySet[PageVersion], number: str) -> PageVersion | None:
+    is_number = number.isascii() and number.isdigit() and len(number) < 9
+    return rows.filter(number=int(number)).first() if is_number else None
+
+
+def _listing(rows: QuerySet[PageVersion], asked: Mapping[str, Any], new: PageVersion | None) -> Listing[PageVersion]:
+    """The newest versions, or those around an older one that is shown."""
+    listing = keyset(rows, asked, by="number", size=VERSIONS)
+    if new is None or not listing or asked.get("older") or asked.get("newer") or new.number >= listing.items[-1].number:
+        return listing
+    later = list(rows.filter(number__gt=new.number).order_by("number")[: VERSIONS // 2])
+    return keyset(rows, {"older": write_cursor(later[-1], "number")}, by="number", size=VERSIONS)
+
+
+def _choices(listing: Iterable[PageVersion], *shown: PageVersion | None) -> list[tuple[int, str]]:
+    """Versions to compare, each with its time, newest first: those of the list and those that are shown."""
+    found = {version.number: version for version in (*listing, *shown) if version}
+    named = _("Version %(number)s, %(moment)s")
+    return [
+        (number, named % {"number": number, "moment": formatting.moment_text(found[number].read_at, "short")})
+        for number in sorted(found, reverse=True)
+    ]
+
+
+def _file(request: HttpRequest, page: Page, rows: QuerySet[PageVersion]) -> HttpResponseBase | None:
+    """All versions with their fields, without texts."""
+    form = request.GET.get("format", "")
+    if form not in FORMATS:
+        return None
+    columns = [Column(name) for name in ("number", "read_at", "status", "size", "text_length")]
+    columns += [Column(name) for name in ("words_added", "words_removed")]
+    columns.append(Column("changed_fields", lambda version: ", ".join(version.changed_fields)))
+    columns += [Column(name, _field(name)) for name in FIELDS if name != "status"]
+    table = Table(f"{page.path} versions", columns, rows.order_by("-number").iterator(500))
+    return export_table(request, table, form)
+
+
+def _field(name: str) -> Callable[[PageVersion], str]:
+    return lambda version: str(version.fields.get(name, ""))
 
 
 @require_safe
@@ -102,15 +174,6 @@ def _shots(page: Page, old: PageVersion | None, new: PageVersion) -> dict[str, A
     return {"shot": now, "old_shot": then, "has_difference": is_pair and bool(now and now.difference)}
 
 
-def _chosen(versions: Sequence[PageVersion], number: str, default: PageVersion | None) -> PageVersion | None:
-    wanted = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0
-    return next((one for one in versions if one.number == wanted), default)
-
-
-def _following(versions: Sequence[PageVersion], new: PageVersion) -> PageVersion | None:
-    return next((one for one in reversed(versions) if one.number > new.number), None)
-
-
 def _what(version: PageVersion) -> str:
     """What a version changed, in a few words."""
     if version.is_restart:
@@ -126,7 +189,8 @@ def _compared(found: Page, old: PageVersion | None, new: PageVersion, *, shows_n
     masked = Masking(Mask()) if shows_noise else masking(found.site, mask)
     new_text = masked.text(text_of(new))
     if old is None:
-        return {"old": None, "new": new, "text": new_text, "fields": field_rows({}, new.fields, Mask()), "pairs": []}
+        rows = field_rows({}, new.fields, Mask())
+        return {"old": None, "new": new, "text": new_text, "fields": rows, "size": _size(None, new), "pairs": []}
     compared = diff.compare(masked.text(text_of(old)), new_text)
     rows = field_rows(old.fields, new.fields, mask)
     return {
@@ -136,6 +200,7 @@ def _compared(found: Page, old: PageVersion | None, new: PageVersion, *, shows_n
         "diff": compared,
         "pairs": list(pairs_of(compared)),
         "fields": rows,
+        "size": _size(old, new),
         "changed_count": sum(not row.is_same for row in rows),
         "words": _words(compared),
     }
@@ -148,6 +213,8 @@ def field_rows(old: dict[str, str], new: dict[str, str], mask: Mask) -> list[Fie
         was, now = old.get(name, ""), new.get(name, "")
         if not was and not now:
             continue
+        if name == "price":
+            was, now = (f"{price} {of.get('currency', '')}".strip() for price, of in ((was, old), (now, new)))
         pieces = diff.segments(was, now) if was != now and old else ()
         rows.append(
             FieldRow(
@@ -157,9 +224,24 @@ def field_rows(old: dict[str, str], new: dict[str, str], mask: Mask) -> list[Fie
                 now,
                 is_same=was == now or not old,
                 is_noise=name in mask.fields,
+                note=_percent(was, now) if name == "price" and old else "",
             )
         )
     return sorted(rows, key=lambda row: row.is_same)
+
+
+def _size(old: PageVersion | None, new: PageVersion) -> str:
+    """The size of the document. It differs with every advertisement, so it makes no version."""
+    was, now = formatting.size_text(old.size) if old else "", formatting.size_text(new.size)
+    return f"{was} → {now}" if old and was != now else now
+
+
+def _percent(was: str, now: str) -> str:
+    """How much a price rose or fell."""
+    before, after = figure(was), figure(now)
+    if not before or after is None or before == after:
+        return ""
+    return f"{(after - before) / before:+.1%}".replace("-", "−")
 
 
 def pairs_of(compared: diff.Difference) -> Iterable[Pair]:
