@@ -60,7 +60,7 @@ from watchbook.systems.pages.store.clips import delete_clips
 from watchbook.systems.pages.store.evidence import delete_evidence, delete_of_pages
 from watchbook.systems.pages.store.lists import BATCH, add_to_day, batched, plan_mode, requests_left
 from watchbook.systems.pages.store.pages import KIND, newest
-from watchbook.systems.pages.store.rules import count_today
+from watchbook.systems.pages.store.rules import count_today, is_about
 from watchbook.systems.pages.store.shots import delete_shots
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
@@ -320,7 +320,7 @@ def _preview_condition(site: Site, rule: SiteRule, wanted: Condition) -> RulePre
     rows = Page.objects.filter(site=site, version_count__gt=0).order_by("-changed_at", "-pk")
     rows = rows.filter(pk=rule.page_id) if rule.page_id else rows.filter(is_listed=True)
     pages = list(rows[:PREVIEWED])
-    fitting = [page for page in pages if rule.is_about(page.pk, page.url)]
+    fitting = [page for page in pages if is_about(rule, page)]
     if not wanted.is_event:
         fitting = [page for page in fitting if _holds(wanted, page)]
     return RulePreview(len(fitting), len(pages), fitting[:SHOWN])

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from watchbook.core import url_lists
 from watchbook.core.accounts.models import User
@@ -98,7 +99,7 @@ class RuleForm(forms.Form):
         widget=forms.TextInput(attrs={"placeholder": "price < 50", "spellcheck": "false"}),
     )
     pattern = forms.CharField(
-        label=_("Pages"),
+        label=pgettext_lazy("web", "Pages"),
         max_length=200,
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "/products/", "spellcheck": "false"}),

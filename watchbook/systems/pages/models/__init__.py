@@ -17,7 +17,6 @@ from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.pages.models.counts import SectionCount, SectionDay
 from watchbook.systems.pages.models.files import PageEvidence, PageShot
-from watchbook.systems.pages.parse.rules import matches
 from watchbook.systems.pages.schedule import LONGEST
 
 __all__ = [
@@ -312,10 +311,6 @@ class SiteRule(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pattern} {self.condition}".strip()
-
-    def is_about(self, page_id: int, url: str) -> bool:
-        """Whether it is about this page."""
-        return self.page_id == page_id if self.page_id else matches(self.pattern, url)
 
 
 class PageEvent(models.Model):

@@ -42,6 +42,11 @@ def selectors_of(site: Site, url: str) -> Selectors:
     )
 
 
+def is_about(rule: SiteRule, page: Page) -> bool:
+    """Whether a rule is about this page."""
+    return rule.page_id == page.pk if rule.page_id else matches(rule.pattern, page.url)
+
+
 def apply_rules(
     site: Site, page: Page, version: PageVersion, found: PageRecord, before: tuple[PageVersion | None, str]
 ) -> None:
@@ -53,8 +58,7 @@ def apply_rules(
     true = [
         rule
         for rule in SiteRule.objects.filter(site=site, kind=RuleKind.NOTIFY).order_by("pk")
-        if rule.is_about(page.pk, page.url)
-        and parse_condition(rule.condition).crosses(past, (found.fields, found.text))
+        if is_about(rule, page) and parse_condition(rule.condition).crosses(past, (found.fields, found.text))
     ]
     for rule in true:
         _store(site, page, rule, str(rule), at=version.read_at, version=version.number)

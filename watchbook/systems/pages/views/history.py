@@ -33,7 +33,7 @@ from watchbook.systems.pages.store.shots import shot_before
 from watchbook.systems.pages.views import field_names, field_title, header_context, own_page, page_badge
 
 VIEWS = ("side", "inline", "text")
-VERSIONS = 100
+VERSIONS = 30
 
 
 @dataclass(frozen=True)
@@ -179,9 +179,9 @@ def _what(version: PageVersion) -> str:
     if version.is_restart:
         return _("other selectors, not a change of the page")
     named = field_names(version.changed_fields)
-    words = f"+{formatting.number_text(version.words_added)} −{formatting.number_text(version.words_removed)}"
-    has_words = version.number > 1 and (version.words_added or version.words_removed)
-    return ", ".join(filter(None, [named, words if has_words else ""]))
+    counted = (("+", version.words_added), ("−", version.words_removed))
+    words = " ".join(f"{sign}{formatting.number_text(count)}" for sign, count in counted if count)
+    return ", ".join(filter(None, [named, words if version.number > 1 else ""]))
 
 
 def _compared(found: Page, old: PageVersion | None, new: PageVersion, *, shows_noise: bool) -> dict[str, Any]:

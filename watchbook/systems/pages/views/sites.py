@@ -117,7 +117,8 @@ def _states(counted: dict[str, Any]) -> list[tuple[str, str, int]]:
 def note_of(page: Page) -> str:
     """What the last change of a page was, in a few words."""
     if page.moved_to:
-        return _("to %(url)s") % {"url": page.moved_to}
+        origin = "/".join(page.url.split("/")[:3])
+        return _("to %(url)s") % {"url": page.moved_to.removeprefix(origin) or page.moved_to}
     if page.error:
         return _("%(error)s Not marked as gone.") % {"error": _(page.error)}
     if page.fate:
