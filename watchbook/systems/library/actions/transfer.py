@@ -118,6 +118,7 @@ def import_facts(found: Contents, report: Report) -> dict[str, Any]:
         "decoded": report.decoded[:LISTED],
         "unresolved_count": len(report.unresolved),
         "unresolved": report.unresolved[:LISTED],
+        "places": {path: report.places[path] for path, _target in report.unresolved[:LISTED] if path in report.places},
     }
 
 

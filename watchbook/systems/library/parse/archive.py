@@ -229,6 +229,8 @@ def _linked(
     for path, place in tree.places.items():
         content, missing = resolver.resolve(path, pages[place].content)
         report.unresolved += [(path, target) for target in missing]
+        if missing:
+            report.places[path] = pages[place].id
         pages[place] = replace(pages[place], content=content)
     report.links = resolver.found
     return pages

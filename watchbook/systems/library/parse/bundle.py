@@ -57,6 +57,8 @@ class Report:
     decoded: list[str] = field(default_factory=list)
     # (path, target) of links and pictures whose target is not in the import
     unresolved: list[tuple[str, str]] = field(default_factory=list)
+    # ids of the pages that these paths become
+    places: dict[str, str] = field(default_factory=dict)
     # how often each thing of the other program became something of ours
     converted: dict[str, int] = field(default_factory=dict)
     format: str = "markdown"

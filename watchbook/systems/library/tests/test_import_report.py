@@ -13,6 +13,7 @@ from watchbook.base.testing.pages import squeezed
 from watchbook.systems.library import actions
 from watchbook.systems.library.cli import group
 from watchbook.systems.library.models import Page, PageImport
+from watchbook.systems.library.store.publish import page_path
 from watchbook.systems.library.tests.test_pages import client_of, url
 
 FILES = {
@@ -76,8 +77,8 @@ def test_import_page_lists_skipped_files(desk):
     assert "not UTF-8; read as Windows-1252" in shown
     log = PageImport.objects.get()
     lines = client_of(desk.rene).get(url("import_report", log.pk) + "?form=csv").text.splitlines()
-    assert lines[0] == "kind,item,page,reason"
-    assert "file,.obsidian/app.json,,folder of another program" in lines
+    assert lines[0] == "kind,item,page,reason,count"
+    assert "file,.obsidian/app.json,,folder of another program,1" in lines
     assert client_of(desk.xaver).get(url("import_report", log.pk)).status_code == 404
     client_of(desk.wanda).post(url("undo_import", log.pk))
     assert not Page.objects.live().exists()
@@ -125,3 +126,23 @@ def test_check_of_a_file_lists_everything_and_writes_nothing(desk, tmp_path):
     assert not Page.objects.exists()
     made = client.post(address, {"file": SimpleUploadedFile("vault.zip", archive())}).json()
     assert made["page_count"] == planned["page_count"] == Page.objects.count(), "the report told the truth"
+
+
+def test_report_counts_equal_links_and_leads_to_their_page(desk, tmp_path):
+    path = tmp_path / "notes.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("Tides.md", "[[Gone]] and [[Gone]], [x](lost.md)")
+    log = actions.import_file(desk.wanda, desk.space.pk, path, path.name).log
+    page = Page.objects.get(title="Tides")
+    shown = squeezed(client_of(desk.wanda).get(url("import_report", log.pk)).text)
+    assert (
+        f'Gone<small class="muted">2 links</small></td><td data-label="On page"><a href="{page_path(page.pk)}">'
+        in shown
+    )
+    assert shown.count(f'href="{page_path(page.pk)}"') == 2
+    lines = client_of(desk.wanda).get(url("import_report", log.pk) + "?form=csv").text.splitlines()
+    assert sorted(lines[1:]) == [
+        f"link,{name},Tides.md,not in the file; stays as it is,{n}" for name, n in (("Gone", 2), ("lost.md", 1))
+    ]
+    actions.undo_import(desk.wanda, log.pk)
+    assert page_path(page.pk) not in client_of(desk.wanda).get(url("import_report", log.pk)).text

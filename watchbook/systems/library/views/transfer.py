@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -82,18 +83,24 @@ def _import(request: HttpRequest, space: Space, parent: UUID | None) -> HttpResp
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a report: what, on which page, and why."""
+    """A line of a report: what, on which page, how often, and why. `page` is the id of that page if it was created."""
 
     kind: str
     item: str
     place: str
     reason: str
+    count: int = 1
+    page: str = ""
 
 
 def report_rows(facts: dict[str, Any]) -> list[Row]:
     """Return what was left out, could not be resolved, or was read in another encoding."""
     left_out = [Row("file", path, "", actions.skip_reason(reason)) for path, reason in facts["skipped"]]
-    links = [Row("link", target, path, _("not in the file; stays as it is")) for path, target in facts["unresolved"]]
+    places, words = facts.get("places", {}), _("not in the file; stays as it is")
+    links = [
+        Row("link", target, path, words, count, places.get(path, ""))
+        for (path, target), count in Counter(map(tuple, facts["unresolved"])).items()
+    ]
     decoded = [Row("text", path, "", _("not UTF-8; read as Windows-1252")) for path in facts["decoded"]]
     return [*left_out, *links, *decoded]
 
@@ -131,9 +138,10 @@ def _as_csv(found: PageImport, rows: list[Row]) -> HttpResponse:
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="import-{found.created_at:%Y-%m-%d}.csv"'
     lines = csv.writer(answer)
-    lines.writerow(["kind", "item", "page", "reason"])
+    lines.writerow(["kind", "item", "page", "reason", "count"])
     # A leading apostrophe: a spreadsheet must not take a name for a formula.
-    lines.writerows([[_inert(value) for value in (row.kind, row.item, row.place, row.reason)] for row in rows])
+    for row in rows:
+        lines.writerow([*(_inert(value) for value in (row.kind, row.item, row.place, row.reason)), row.count])
     return answer
 
 
