@@ -99,6 +99,7 @@ def add_site(request: HttpRequest, body: SiteIn) -> Status[dict[str, Any]]:
     values = body.dict(exclude_none=True)
     with transaction.atomic():
         site = actions.add_site(person_of(request), values.pop("list_name"), values)
+        actions.set_lists(site, values.get("more_lists", []))
         actions.set_channels(site, values.get("channel_ids", []))
     return Status(201, site_out(site))
 
@@ -122,8 +123,6 @@ def change_site(request: HttpRequest, site_id: int, body: SitePatch) -> dict[str
             actions.set_lists(site, more_lists)
         if values.get("channel_ids") is not None:
             actions.set_channels(site, values["channel_ids"])
-        if values.get("more_lists") is not None:
-            actions.set_lists(site, values["more_lists"])
     if is_paused is not None:
         (actions.pause if is_paused else actions.resume)(site)
     return site_out(site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -69,11 +70,17 @@ class SiteForm(forms.Form):
         if site is not None:
             del self.fields["list_name"]
             others = [one for one in url_lists.lists_of(user) if one.name != site.list_name] if site.list_name else []
-            self.fields["more_lists"].choices = [(one.name, one.title) for one in others]  # type: ignore[attr-defined]
         else:
             del self.fields["name"]
-            del self.fields["more_lists"]
+            others = list(lists) if len(lists) > 1 else []
             self.fields["list_name"].choices = [(one.name, one.title) for one in lists]  # type: ignore[attr-defined]
+        self.fields["more_lists"].choices = [(one.name, one.title) for one in others]  # type: ignore[attr-defined]
+
+    def choose(self, name: str, lists: Sequence[UrlList]) -> None:
+        """Select a list, and with it the others of the same host: most often they are one website."""
+        hosts = {one.name: urlsplit(one.address).netloc for one in lists}
+        same = [other for other, host in hosts.items() if other != name and host == hosts.get(name)]
+        self.initial |= {"list_name": name, "more_lists": same}
 
     def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in VALUES if name in self.cleaned_data}

@@ -31,6 +31,9 @@ class SiteIn(Schema):
     )
     notifies_changed: bool | None = None
     notifies_removed: bool | None = None
+    more_lists: list[str] = Field(
+        default=[], max_length=100, description="Further lists of the same website, as GET /pages/lists names them."
+    )
     channel_ids: list[UUID] | None = Field(default=None, max_length=100)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -209,6 +210,29 @@ def read_all(desk: Desk) -> None:
             runner.run_now(f"{listed.source}.check", {"monitor_id": listed.key})
         Site.objects.update(next_at=desk.now)
         run_due_now()
+
+
+def test_lists_of_one_host_are_offered_together_and_become_one_website(desk: Desk) -> None:
+    publish(desk, "/a", "/b")
+    desk.site.split(2)
+    with SitemapSite() as other, pytest.MonkeyPatch.context() as patch, clock.set_to(desk.now):
+        trust(patch, desk.site.netloc, other.netloc)
+        other.add("/x")
+        first, foreign = desk.add_list(desk.site.sitemap), desk.add_list(other.sitemap)
+        second = desk.add_list(desk.site.page_url("/sitemap-1.xml"))
+        browser = client_of(desk.user)
+        form = browser.get(f"/pages/add/?list={first}").text
+        chosen = [each for each in (foreign, second) if re.search(rf'value="{each}"[^>]*checked', form)]
+        assert chosen == [second]
+        given = {"list_name": first, "more_lists": [first, second], "mode": "all", "daily_requests": "100"}
+        assert browser.post("/pages/add/", {**given, "more_lists": ["sitemaps:none"]}).status_code == 422
+        assert not Site.objects.exists()
+        assert browser.post("/pages/add/", given).status_code == 302
+        site = Site.objects.get()
+        assert (site.list_name, site.more_lists) == (first, [second])
+        body = {"list_name": foreign, "more_lists": [second]}
+        made = browser.post("/api/v1/pages/sites", body, "application/json").json()
+        assert made["more_lists"] == [second]
 
 
 def test_changed_robots_txt_is_a_version_without_a_request_of_its_own(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -30,11 +31,13 @@ def add(request: HttpRequest) -> HttpResponse:
     lists = [one for one in url_lists.lists_of(user) if one.name not in taken]
     form = SiteForm(request.POST if request.method == "POST" else None, user=user, lists=lists)
     if request.method == "GET":
-        form.initial["list_name"] = request.GET.get("list", "")[:200]
+        form.choose(request.GET.get("list", "")[:200], lists)
     elif form.is_valid():
         try:
-            made = actions.add_site(user, form.cleaned_data["list_name"], form.values())
-            actions.set_channels(made, form.channel_ids)
+            with transaction.atomic():
+                made = actions.add_site(user, form.cleaned_data["list_name"], form.values())
+                actions.set_lists(made, form.cleaned_data["more_lists"])
+                actions.set_channels(made, form.channel_ids)
             return redirect("pages:site", made.pk)
         except InvalidInput as error:
             error.add_to(form)
