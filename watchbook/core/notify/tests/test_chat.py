@@ -253,7 +253,7 @@ def test_telegram_lists_the_chats_of_the_bot_and_the_chosen_one_gets_the_test(al
     browser = client_of(alice)
     typed = {"token": TELEGRAM_TOKEN, "server": chat.url, "name": "Team", "digest": "hourly", "chat_id": ""}
     page = squeezed(browser.post("/channels/add/telegram/", {**typed, "then": "list"}).text)
-    assert 'value="42" checked' in page
+    assert 'value="42" id="id_chat_id" checked' in page
     assert "Lia Wen" in page
     assert "Private chat" in page
     assert 'value="-1007"' in page
