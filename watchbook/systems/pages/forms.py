@@ -80,7 +80,7 @@ class SiteForm(forms.Form):
         """Select a list, and with it the others of the same host: most often they are one website."""
         hosts = {one.name: urlsplit(one.address).netloc for one in lists}
         same = [other for other, host in hosts.items() if other != name and host == hosts.get(name)]
-        self.initial |= {"list_name": name, "more_lists": same}
+        self.initial["list_name"], self.initial["more_lists"] = name, same
 
     def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in VALUES if name in self.cleaned_data}
