@@ -36,6 +36,8 @@ LASTS, WELL = (25.0, 55.0), (25.0, 50.0)
 SLOW_SECONDS = 0.5
 GROW_SECONDS = 4.0
 STEP_SECONDS = 0.25
+# A site without a request for this time is not being read.
+QUIET_SECONDS = 2.0
 # What is owed after the last outage must be read in this time: a day and a half of the fast clock.
 SETTLE_SECONDS = 360.0
 
@@ -110,6 +112,8 @@ class Desk:
         if not engine.is_embedded:
             self.processes.start("web")
         stack.callback(connections.close_all)
+        # The requests of each part, and since when there were no more.
+        self.quiet: dict[str, tuple[int, float]] = {}
         self.faults: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -125,7 +129,8 @@ class Desk:
             if now >= grown:
                 number, grown = number + 1, now + GROW_SECONDS
                 for part in self.parts:
-                    part.grow(number)
+                    if part.grows_while_read or self._is_quiet(part, now):
+                        part.grow(number)
             time.sleep(STEP_SECONDS)
         for turn in turns:
             if turn.is_ill:
@@ -133,6 +138,9 @@ class Desk:
         print(f"{len(self.faults)} kinds of faults: {dict(self.faults)}; now everything is well", flush=True)
         self._settle()
         return self._judge(time.monotonic() - began)
+
+    def _is_quiet(self, part: Part, now: float) -> bool:
+        return now - self.quiet[part.slug][1] >= QUIET_SECONDS
 
     def _turn(self, turns: list[Sick], now: float) -> None:
         for turn in turns:
@@ -157,6 +165,10 @@ class Desk:
 
     def _keep_watch(self) -> None:
         self._set_time()
+        for part in self.parts:
+            count = part.site.log.count()
+            if self.quiet.get(part.slug, (-1, 0.0))[0] != count:
+                self.quiet[part.slug] = (count, time.monotonic())
         for member in self.processes.ended():
             self.wrong.append(f"{member.role} ended by itself: {member.process.said()[-400:]}")
             self.processes.forget(member.process)
@@ -194,7 +206,7 @@ class Desk:
         opened, resolved = part.alerts()
         given_up = part.given_up()
         outages = [outage for outage in part.outages if part.is_outage(outage)]
-        bursts = [runs_of(part, outage) for outage in outages]
+        bursts = [attempts_of(runs_of(part, outage)) for outage in outages]
         met = [outage for outage, burst in zip(outages, bursts, strict=True) if burst]
         firsts = [burst[0] for burst in bursts if burst]
         later = [count for burst in bursts for count in burst[1:]]
@@ -232,6 +244,14 @@ def runs_of(part: Part, outage: Outage) -> list[int]:
     inside = Q(started_at__gte=outage.began_at, finished_at__lte=outage.ended_at or clock.now())
     rows = JobRun.objects.filter(inside, name__startswith=f"{part.slug}.", http_request_count__gt=0)
     return list(rows.order_by("started_at", "pk").values_list("http_request_count", flat=True))
+
+
+def attempts_of(runs: list[int]) -> list[int]:
+    """Requests until the pause, and those of each run afterwards: a run with little to read leaves attempts over."""
+    first, left = 0, list(runs)
+    while left and (not first or first + left[0] <= ATTEMPTS):
+        first += left.pop(0)
+    return [first, *left] if runs else []
 
 
 def failed_attempts(outage: Outage) -> list[Attempt]:

@@ -87,6 +87,8 @@ class Part(ABC):
     outage_kinds = frozenset({"down", "failing", "garbling", "refusing"})
     # Whether every outage is announced, however short.
     announces_all = True
+    # Whether its world may change between two requests of one reading.
+    grows_while_read = True
 
     @property
     def slug(self) -> str:
@@ -176,7 +178,7 @@ class Sitemaps(Part):
         return int(self.monitor.status != "active")
 
     def alerts(self) -> tuple[int, int]:
-        kinds = list(Delivery.objects.values_list("kind", flat=True))
+        kinds = list(Delivery.objects.filter(source="sitemaps").values_list("kind", flat=True))
         return sum("error" in kind for kind in kinds), sum("recover" in kind for kind in kinds)
 
 
@@ -271,6 +273,8 @@ class Pages(Part):
     # A page that is refused or garbled is that page's own result: the next one may be well.
     outage_kinds = frozenset({"down", "failing"})
     announces_all = False
+    # What differs between two looks moments apart is noise of the page and no change.
+    grows_while_read = False
 
     def prepare(self, owner: Any) -> None:
         self.owner, self.texts = owner, dict[str, str]()

@@ -17,6 +17,8 @@ from watchbook.base.text import clean_text
 
 MOST_BYTES, MOST_ROWS = 2_000_000, 5_000
 DEPTH = 20
+# The parser names this many errors at most. Beyond them it would leave out lines unnamed.
+MOST_ERRORS = 50
 NAMES = {
     "sitemap_url": ("sitemap_url", "url", "address", "sitemap", "xmlurl", "xml_url", "feed", "feed_url", "link"),
     "name": ("name", "title", "text"),
@@ -130,6 +132,8 @@ def _opml(body: bytes) -> Iterator[ImportRow]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, recover=True)
     root = etree.fromstring(body, parser=parser)
     if root is None or not isinstance(root.tag, str) or root.tag.lower() != "opml":
+        raise InvalidFile("not_xml")
+    if len(parser.error_log) >= MOST_ERRORS:
         raise InvalidFile("not_xml")
     # The parser goes on after an error and leaves out what it cannot read.
     damaged = {entry.line for entry in parser.error_log if entry.level >= etree.ErrorLevels.ERROR}

@@ -45,6 +45,7 @@ class TestFiles:
             ("empty", b" \n"),
             ("no_address", b"name\nA\n"),
             ("not_xml", b"<html></html>"),
+            ("not_xml", b"<opml><body>" + b"<outline xmlUrl=https://a.example.com/>\n" * 60),
             ("too_large", b"a" * 2_000_001),
         ],
     )
