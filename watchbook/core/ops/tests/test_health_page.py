@@ -76,6 +76,15 @@ def test_things_of_other_users_are_shown_without_a_link(page):
     assert "/try/" not in text
 
 
+def test_own_source_can_be_tried_when_another_users_fails_for_the_same_reason(page, operator, monkeypatch):  # noqa: F811
+    private = HealthItem("A of Alice", "Monitor", BAD, OWNER, "/try/alice/")
+    own = HealthItem("B of the operator", "Monitor", BAD, operator.pk, "/try/own/")
+    monkeypatch.setattr(f"{__name__}.source_items", lambda _user: [private, own])
+    text = page()
+    assert text.count(BAD.reason) == 1
+    assert (text.count('action="/try/own/"'), "/try/alice/" in text) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("query", "shown", "hidden"),
     [
