@@ -19,6 +19,7 @@ from watchbook.systems.nga.models import Thread
 from watchbook.systems.nga.tests.archive import Crawler, point_at
 from watchbook.systems.nga.tests.test_histories import KINDS, live
 from watchbook.systems.pages.models import Page, PageEvent, PageVersion, Site
+from watchbook.systems.reddit.models import CommunityCache
 from watchbook.systems.sitemaps import actions
 from watchbook.systems.sitemaps.jobs.check import run_due_now
 from watchbook.systems.sitemaps.models import MonitorTask
@@ -183,7 +184,23 @@ def test_mirror_of_page_versions_and_page_changes_equals_a_full_read(owner: User
     assert len(events.rows) == 19
 
 
-@pytest.mark.parametrize("address", ["/nga/threads", "/sitemaps/monitors"])
+def test_mirror_of_communities_gets_what_changed(owner: User) -> None:
+    now = clock.now()
+    for name in ("r/one", "r/two", "r/three"):
+        CommunityCache.objects.create(community_name=name, updated_at=now)
+    mirror = Mirror(client_of(owner), "/reddit/communities", key="community_name")
+    with clock.set_to(now + SETTLED):
+        mirror.read()
+        assert mirror.rows == mirror.whole()
+        CommunityCache.objects.filter(community_name="r/two").update(is_active=False, updated_at=clock.now())
+    with clock.set_to(now + 2 * SETTLED):
+        mirror.read()
+        assert mirror.answered == 4
+        assert mirror.rows == mirror.whole()
+        assert not mirror.rows["r/two"]["is_active"]
+
+
+@pytest.mark.parametrize("address", ["/nga/threads", "/sitemaps/monitors", "/reddit/communities"])
 def test_since_that_is_no_cursor_of_the_list_is_refused(owner: User, address: str) -> None:
     browser = client_of(owner)
     for given in ("WyJzaW5jZSIsIngiLCIxIiwiMSJd", "yesterday"):

@@ -180,4 +180,5 @@ COMMENTS = List(
         ),
         Column("liked_count", lambda row: (row.liked or {}).get("value")),
     ),
+    changes=Changes("changed_at", "changed_at"),
 )  # fmt: skip

@@ -13,7 +13,18 @@ from watchbook.core.accounts.access import person_of, viewer_scopes
 from watchbook.core.accounts.audit import export
 from watchbook.core.api.auth import staff
 from watchbook.core.api.errors import NotFound
-from watchbook.core.api.lists import DaysQuery, ListQuery, PageQuery, is_mirror, keyset, listed, refuse_unknown, show
+from watchbook.core.api.lists import (
+    DaysQuery,
+    ListQuery,
+    MirrorQuery,
+    PageQuery,
+    asks_for_changes,
+    is_mirror,
+    keyset,
+    listed,
+    refuse_unknown,
+    show,
+)
 from watchbook.core.api.shell import refuses
 from watchbook.kit.paging import InvalidCursor, decode_cursor, encode_cursor
 from watchbook.systems.reddit import actions, filters
@@ -80,7 +91,7 @@ VERSIONS = "versions"
 Words = Annotated[str, Field(max_length=200)]
 
 
-class CommunitiesQuery(ListQuery):
+class CommunitiesQuery(ListQuery, MirrorQuery):
     q: Words = ""
     tag: Words = ""
     tier: Literal["", "tier1", "tier2", "tier3"] = ""
@@ -146,6 +157,8 @@ class CommunityIn(Schema):
 @router.get("/communities", response=CommunityPage)
 def communities(request: HttpRequest, page: Query[CommunitiesQuery]) -> Any:
     """List communities by name. `state` is active, inactive, gap or overdue."""
+    if asks_for_changes(page):
+        return listed(request, filters.COMMUNITIES, CommunityCache.objects.all(), page, make=CommunityOut.of)
     shown = show(filters.COMMUNITIES, CommunityCache.objects.all(), page, order="name")
     return export(request, shown) or keyset(shown.rows, page, by="community_name", make=CommunityOut.of)
 

@@ -55,7 +55,7 @@ class CommunitiesEdited(Answer):
     unused_tags: list[str] = said("Tags of `remove_tags` that none of these communities had.")
 
 
-class CommunityPage(Listing[CommunityOut]):
+class CommunityPage(Mirrored[CommunityOut]):
     """Communities by name."""
 
 

@@ -22,7 +22,7 @@ from watchbook.systems.notes.actions import keywords as actions
 from watchbook.systems.notes.api.envelope import Call, answered, delete, done, listed_in_envelope, patch, post, router
 from watchbook.systems.notes.api.managed import queued
 from watchbook.systems.notes.api.managed_schemas import DeletedAnswer, QueuedAnswer
-from watchbook.systems.notes.api.schemas import CountOut, Enveloped, EnvelopedList, NoteError
+from watchbook.systems.notes.api.schemas import CountOut, Enveloped, EnvelopedList, MirroredList, NoteError
 from watchbook.systems.notes.jobs import comments as jobs
 from watchbook.systems.notes.models import CommentVersion, Creator, NoteComment
 from watchbook.systems.notes.parse.records import Count
@@ -185,7 +185,7 @@ class NoteCommentOut(Answer):
     versions: list[NoteCommentVersionOut] = said("Earlier texts, newest first.")
 
 
-class NoteCommentList(EnvelopedList[NoteCommentOut]):
+class NoteCommentList(MirroredList[NoteCommentOut]):
     """Comments, newest first."""
 
 

@@ -108,13 +108,18 @@ class NoteComment(models.Model):
     published_at = models.DateTimeField(null=True, default=None)
     first_read_at = models.DateTimeField(default=clock.now)
     last_read_at = models.DateTimeField(default=clock.now)
+    # Another text, count or presence, for mirrors.
+    changed_at = models.DateTimeField(default=clock.now)
     presence = models.CharField(max_length=10, choices=Presence.choices, default=Presence.THERE)
     # Of the text above; earlier ones are rows of their own.
     version = models.PositiveIntegerField(default=1)
 
     class Meta:
         db_table = "notes_comments"
-        indexes = [models.Index(fields=["first_read_at", "id"], name="notes_comments_new")]
+        indexes = [
+            models.Index(fields=["first_read_at", "id"], name="notes_comments_new"),
+            models.Index(fields=["changed_at", "id"], name="notes_comments_changed"),
+        ]
         constraints = [models.UniqueConstraint(fields=["note", "comment_id"], name="notes_comments_once")]
 
 

@@ -20,6 +20,7 @@ from watchbook.systems.notes.store import Holder, renew
 from watchbook.systems.notes.store.documents import SCOPE, SOURCE, note_path, title_of
 
 KIND = "note_comment"
+GONE = Presence.GONE
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def store_thread(holder: Holder, watch: NoteWatch, read: Thread, now: datetime) 
         known = {row.comment_id: row for row in NoteComment.objects.select_for_update().filter(note=note)}
         added = _add(note, [one for one in read.comments if one.comment_id not in known], now)
         changed = _change([(known[one.comment_id], one) for one in read.comments if one.comment_id in known], now)
-        gone = _absent(known, read) if read.is_whole and read.error is None else 0
+        gone = _absent(known, read, now) if read.is_whole and read.error is None else 0
         index.put([document(note, row) for row in [*added, *changed]])
         _plan(watch, read, now)
         figure = "items_processed" if read.error is None else "items_failed"
@@ -81,7 +82,7 @@ def _add(note: Note, fresh: Sequence[CommentRecord], now: datetime) -> list[Note
         NoteComment(
             note=note, comment_id=one.comment_id, parent_id=one.parent_id, author_id=cut(one.author_id, 64),
             author_name=cut(one.author_name, 100), content=clean_text(one.content), liked=one.liked_json,
-            published_at=one.published_at, first_read_at=now, last_read_at=now,
+            published_at=one.published_at, first_read_at=now, last_read_at=now, changed_at=now,
         )
         for one in fresh
     ]  # fmt: skip
@@ -94,27 +95,32 @@ def _change(pairs: Sequence[tuple[NoteComment, CommentRecord]], now: datetime) -
     changed, versions = [], []
     for row, one in pairs:
         text = clean_text(one.content)
-        if text != row.content:
+        if text_changed := text != row.content:
             versions.append(CommentVersion(comment=row, number=row.version, content=row.content, replaced_at=now))
             row.content, row.version = text, row.version + 1
             changed.append(row)
+        if text_changed or (row.liked, row.presence) != (one.liked_json, Presence.THERE):
+            row.changed_at = now
         row.liked, row.last_read_at, row.presence = one.liked_json, now, Presence.THERE
     CommentVersion.objects.bulk_create(versions, batch_size=200)
     NoteComment.objects.bulk_update(
-        [row for row, _one in pairs], ["content", "version", "liked", "last_read_at", "presence"], batch_size=200
+        [row for row, _one in pairs],
+        ["content", "version", "liked", "last_read_at", "changed_at", "presence"],
+        batch_size=200,
     )
     return changed
 
 
-def _absent(known: dict[str, NoteComment], read: Thread) -> int:
+def _absent(known: dict[str, NoteComment], read: Thread, now: datetime) -> int:
     """Absent once is missing, absent twice is gone; the text stays. Returns how many became gone."""
-    seen = {one.comment_id for one in read.comments}
+    seen = {one.comment_id for one in read.comments} | {key for key, row in known.items() if row.presence == GONE}
     absent = [row for row in known.values() if row.comment_id not in seen and row.parent_id not in read.open_branches]
     gone = 0
     for row in absent:
         gone += row.presence == Presence.MISSING
-        row.presence = Presence.MISSING if row.presence == Presence.THERE else Presence.GONE
-    NoteComment.objects.bulk_update(absent, ["presence"], batch_size=200)
+        row.presence = Presence.MISSING if row.presence == Presence.THERE else GONE
+        row.changed_at = now
+    NoteComment.objects.bulk_update(absent, ["presence", "changed_at"], batch_size=200)
     return gone
 
 

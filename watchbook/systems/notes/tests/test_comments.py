@@ -168,6 +168,31 @@ def test_page_list_export_and_api(world, note, reader, n8n, django_assert_max_nu
     assert set(NoteCommentsQuery.model_fields) - {"cursor", "limit", "format", "order"} == names
 
 
+def test_mirror_gets_each_change_of_a_comment_once(world, note, n8n):
+    read(0)
+
+    def news(since: str, days: float) -> tuple[list[tuple[str, str]], str]:
+        with clock.set_to(START + timedelta(days=days)):
+            found = n8n.get("comments", since=since)
+        assert found.get("success"), found
+        return [(one["content"], one["presence"]) for one in found["items"]], found["since"]
+
+    everything, since = news("beginning", 1)
+    assert len(everything) == 8
+    read_again(1.1)
+    assert news(since, 2) == ([], since), "nothing changed"
+    note.thread[1].text = "Comment 2, corrected"
+    note.thread[2].is_gone = True
+    read_again(7.1)
+    changed, since = news(since, 8)
+    assert sorted(changed) == [("Comment 2, corrected", "there"), ("Comment 3", "missing")]
+    read_again(30.1)
+    changed, since = news(since, 31)
+    assert changed == [("Comment 3", "gone")]
+    read(31.5)
+    assert news(since, 32)[0] == []
+
+
 def test_deleted_note_takes_its_comments_along(world, note):
     read(0)
     assert actions.delete_note(note.note_id)
