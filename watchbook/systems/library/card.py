@@ -52,9 +52,9 @@ def _saves(spaces: list[Any], now: datetime) -> tuple[int, dict[date, int]]:
     """Count the saves since yesterday and those of each day since the first."""
     axis = DayAxis.last(CARD_DAYS, now)
     rows = PageVersion.objects.shown().filter(page__space__in=spaces, created_at__gte=axis.start)
-    counts = {"saves": Count("pk"), "late": Count("pk", filter=Q(created_at__gte=now - timedelta(days=1)))}
-    by_place = rows.annotate(place=axis.bucket("created_at")).values("place").annotate(**counts)
-    counted = list(by_place.values_list("place", "saves", "late").order_by())
+    late = Count("pk", filter=Q(created_at__gte=now - timedelta(days=1)))
+    placed = rows.annotate(place=axis.bucket("created_at"))
+    counted = list(placed.values_list("place").annotate(saves=Count("pk"), late=late).order_by())
     days = {axis.days[place]: saves for place, saves, _late in counted}
     # Nothing has to run for a save to be seen: a day without one is a zero.
     known = dict.fromkeys(axis.days[min((row[0] for row in counted), default=len(axis)) :], 0)
