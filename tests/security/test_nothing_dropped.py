@@ -25,6 +25,9 @@ BESIDE: dict[str, dict[str, Any]] = {
     "post /api/v1/library/pages/bulk-move": {"parent_page_id": None},
     "post /api/v1/reddit/communities": {"name": "r/no_such_place"},
 }
+RULES = "/api/v1/pages/sites/{site_id}/rules"
+for _operation in (f"post {RULES}", f"put {RULES}/{{rule_id}}", f"post {RULES}/preview"):
+    BESIDE[_operation] = {"condition": "text contains lantern"}
 FILES = {
     "post /api/v1/library/spaces/{space_id}/import": "test_transfer",
     "post /api/v1/library/pages/{page_id}/files": "test_files",

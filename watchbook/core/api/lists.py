@@ -126,14 +126,16 @@ class ListQuery(PageQuery):
     )
 
 
+MIRRORED = (
+    "`beginning`: all in the order of their changes, with a cursor in `since` of the response; that cursor: only what "
+    "changed after it."
+)
+
+
 class MirrorQuery(PageQuery):
     """?since= of lists that have no filter by time. Any other value than a cursor is refused."""
 
-    since: str = Field(
-        "",
-        description="`beginning`: all in the order of their changes, with a cursor in `since` of the response; that "
-        "cursor: only what changed after it.",
-    )
+    since: str = Field("", description=MIRRORED)
 
 
 def asks_for_changes(page: MirrorQuery) -> bool:
@@ -147,11 +149,7 @@ class DaysQuery(ListQuery):
     """?days=&since=&until=&order= of lists by time."""
 
     days: str = Field("", description="today, 7d, last_week, or range with `since` and `until`.")
-    since: str = Field(
-        "",
-        description="First day or moment. `beginning`: all in the order of their changes, with a cursor in `since` of "
-        "the response; that cursor: only what changed after it.",
-    )
+    since: str = Field("", description=f"First day or moment. {MIRRORED}")
     until: str = Field("", description="Last day, which counts whole; or a moment, which does not.")
     order: str = Field("", description="newest, the default, or oldest.")
 

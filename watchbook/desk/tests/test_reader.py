@@ -71,7 +71,7 @@ def test_stranger_keeps_the_choice_in_cookies():
     client = Client()
     client.post("/theme/", {"theme": "dark", "next": "/"})
     client.post("/language/", {"language": "zh-hans", "next": "/"})
-    assert '<html lang="zh-Hans" data-theme="dark"' in client.get("/accounts/login/").text
+    assert '<html lang="zh-Hans" data-theme="dark"' in client.get("/accounts/signup/").text
 
 
 @pytest.mark.parametrize("value", ["purple", "<script>", "x" * 5000])

@@ -28,6 +28,7 @@ from watchbook.core.erase import erase
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.notify.actions import own_channels
+from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.pages import options
 from watchbook.systems.pages.fetch import fetch_page
 from watchbook.systems.pages.jobs import run_for
@@ -264,13 +265,18 @@ def change_rule(rule: SiteRule, *, channel_ids: Sequence[UUID | str] = (), **giv
 
 
 def _save_rule(rule: SiteRule, channel_ids: Sequence[UUID | str], *, before: SiteRule | None = None) -> None:
-    channels = own_channels(rule.site.user, channel_ids)
-    if channels and rule.kind != RuleKind.NOTIFY:
-        raise InvalidInput("channel_ids", _("Only a rule that notifies has channels."))
+    channels = _channels_of_rule(rule, channel_ids)
     with transaction.atomic():
         rule.save()
         rule.channels.set(channels)
         _wake(rule.site, rule, before)
+
+
+def _channels_of_rule(rule: SiteRule, channel_ids: Sequence[UUID | str]) -> list[NotificationChannel]:
+    channels = own_channels(rule.site.user, channel_ids)
+    if channels and rule.kind != RuleKind.NOTIFY:
+        raise InvalidInput("channel_ids", _("Only a rule that notifies has channels."))
+    return channels
 
 
 def delete_rule(rule: SiteRule) -> None:
@@ -299,9 +305,10 @@ class RulePreview:
     words: int = 0
 
 
-def preview_rule(site: Site, **given: Any) -> RulePreview:
+def preview_rule(site: Site, *, channel_ids: Sequence[UUID | str] = (), **given: Any) -> RulePreview:
     """Try a rule on what is stored. Selectors are tried on one page, which is read now within the budget."""
     rule, now = checked_rule(site, **given), clock.now()
+    _channels_of_rule(rule, channel_ids)  # what saving would refuse, the preview refuses
     if rule.kind in (RuleKind.ONLY, RuleKind.IGNORE):
         return _preview_selector(site, rule, now)
     if rule.kind in (RuleKind.INCLUDE, RuleKind.EXCLUDE):

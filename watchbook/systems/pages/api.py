@@ -246,7 +246,7 @@ def change_rule(request: HttpRequest, site_id: int, rule_id: int, body: WebRuleI
 @router.post("/sites/{int:site_id}/rules/preview", response=WebRulePreview, openapi_extra=refuses(409))
 def preview_rule(request: HttpRequest, site_id: int, body: WebRuleIn) -> dict[str, Any]:
     """Try a rule on stored pages without adding it. A selector is tried on one page, which is read now."""
-    found = actions.preview_rule(_site(request, site_id), **body.dict(exclude={"channel_ids"}))
+    found = actions.preview_rule(_site(request, site_id), **body.dict())
     pages = [WebPageOut.of(page) for page in found.pages]
     return {"count": found.count, "tried": found.tried, "pages": pages, "text": found.text}
 

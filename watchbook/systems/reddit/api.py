@@ -14,11 +14,10 @@ from watchbook.core.accounts.audit import export
 from watchbook.core.api.auth import staff
 from watchbook.core.api.errors import NotFound
 from watchbook.core.api.lists import (
+    MIRRORED,
     DaysQuery,
     ListQuery,
-    MirrorQuery,
     PageQuery,
-    asks_for_changes,
     is_mirror,
     keyset,
     listed,
@@ -91,13 +90,13 @@ VERSIONS = "versions"
 Words = Annotated[str, Field(max_length=200)]
 
 
-class CommunitiesQuery(ListQuery, MirrorQuery):
+class CommunitiesQuery(ListQuery):
     q: Words = ""
     tag: Words = ""
     tier: Literal["", "tier1", "tier2", "tier3"] = ""
     state: Literal["", "active", "inactive", "gap", "overdue"] = ""
     days: str = Field("", description="Last crawl: today, 7d, last_week, or range with `since` and `until`.")
-    since: str = Field("", description="First day of the range.")
+    since: str = Field("", description=f"First day of the range. {MIRRORED}")
     until: str = Field("", description="Last day of the range, which counts whole.")
 
 
@@ -157,7 +156,7 @@ class CommunityIn(Schema):
 @router.get("/communities", response=CommunityPage)
 def communities(request: HttpRequest, page: Query[CommunitiesQuery]) -> Any:
     """List communities by name. `state` is active, inactive, gap or overdue."""
-    if asks_for_changes(page):
+    if is_mirror(page):
         return listed(request, filters.COMMUNITIES, CommunityCache.objects.all(), page, make=CommunityOut.of)
     shown = show(filters.COMMUNITIES, CommunityCache.objects.all(), page, order="name")
     return export(request, shown) or keyset(shown.rows, page, by="community_name", make=CommunityOut.of)

@@ -77,7 +77,7 @@ def test_a_cookie_planted_in_the_database_fails_the_audit(cookie, said, where):
 
 def test_a_cookie_that_was_never_sealed_fails_the_audit(cookie, said):
     Cookie.objects.update(cookie_encrypted=PLAIN)
-    assert "not sealed" in said()
+    assert "not encrypted" in said()
 
 
 def test_a_row_that_names_another_key_fails_the_audit(cookie):

@@ -247,7 +247,7 @@ def test_pages_add_show_pause_check_and_delete(chief, reader, platform, django_a
     Creator.objects.update(possible_gap=True, gap_at=START)
     page = get(reader, "creator", row.pk).content.decode()
     assert "Possible gap" in page
-    assert "Read all notes" not in page
+    assert f"/creators/{row.pk}/full/" not in page, "a reader starts no check"
     assert ME not in page + get(chief, "creator", row.pk).content.decode()
     assert get(reader, "creators", gap="1").context["lines"][0].row == row
     assert get(reader, "creators", state="paused").context["lines"] == []

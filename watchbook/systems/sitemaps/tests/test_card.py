@@ -26,7 +26,7 @@ class TestCard:
 
     def test_new_user_sees_how_to_add_a_monitor(self, asked):
         made = card(asked)
-        assert (made.number, made.action_url) == (None, reverse("sitemaps:add"))
+        assert (made.number, made.action_url) == (None, reverse("add_source"))
 
     def test_changes_since_yesterday_of_the_viewers_own(self, asked, desk, bob):
         make_change(make_monitor(bob), START, added=["https://www.example.com/x"])
