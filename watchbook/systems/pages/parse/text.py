@@ -19,6 +19,8 @@ from watchbook.systems.pages.parse.structured import structured_fields
 TEXT_LENGTH = 1_000_000
 ALTERNATES, MOST_METAS = 100, 10
 SHORT_TEXT = 1_500
+# A form for a password on a page with less text than this stands in the place of the page.
+SHORT_FORM = 200
 MOST_NODES = 5_000
 # So many characters beyond ASCII must be right for each one that is broken.
 SOUND_CHARACTERS = 4
@@ -28,9 +30,15 @@ BLOCKS = (
     "h1", "h2", "h3", "h4", "h5", "h6",
 )  # fmt: skip
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([a-zA-Z0-9_-]{2,40})", re.IGNORECASE)
+# The number stands alone: a car and a motorway are called 404, too.
 _SOFT_404 = re.compile(
-    r"\b404\b|not found|page (?:does not|doesn.t) exist|no longer (?:available|exists)|seite nicht gefunden"
+    r"(?:^|[|–—:·>!.(]| -) *404(?: *(?:error|page|错误)){0,2}(?= *(?:$|[|–—:·>!.,)]|- ))|\b(?:error|http|fehler) 404\b"
+    r"|错误 *404|not found|page (?:does not|doesn.t) exist|no longer (?:available|exists)|seite nicht gefunden"
     r"|页面不存在|找不到(?:该|此|您)?.{0,6}页|网页不存在|内容不存在|已被删除|ページが見つかりません",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LOGIN = re.compile(
+    r"\b(?:log|sign)[ -]?(?:in|on|up)\b|\b(?:password|passwort|anmelden|einloggen)\b|登录|登入|密码|ログイン",
     re.IGNORECASE,
 )
 _WALL = re.compile(
@@ -243,9 +251,15 @@ def signs_of(fields: dict[str, str], text: str, tree: Any) -> list[str]:
     found = []
     if _SOFT_404.search(named):
         found.append("soft_404")
-    has_password = tree is not None and bool(tree.xpath("//input[@type='password']"))
     is_short = len(text) < 400
     asks_consent = _CONSENT.search(named) or (is_short and not fields.get("h1") and _CONSENT.search(text))
-    if has_password or asks_consent or _WALL.search(named) or (is_short and _WALL.search(text)):
+    if _asks_login(named, text, tree) or asks_consent or _WALL.search(named) or (is_short and _WALL.search(text)):
         found.append("wall")
     return found
+
+
+def _asks_login(named: str, text: str, tree: Any) -> bool:
+    """Whether a page is a form for a password. Many have one in their head, which is no part of their text."""
+    if tree is None or not tree.xpath("//input[@type='password']"):
+        return False
+    return len(text) < SHORT_FORM or bool(_LOGIN.search(f"{named}\n{text}"))

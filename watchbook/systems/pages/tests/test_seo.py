@@ -108,6 +108,40 @@ def test_cookie_page_in_the_place_of_a_page_is_a_wall(html: str, signs: list[str
     assert read_page(html.encode())["signs"] == signs
 
 
+FORM = "<form><input name=user><input type=password><button>Go</button></form>"
+SENTENCE = "Tarred rope by the metre, three strands, made in the harbour since the great flood. "
+
+
+@pytest.mark.parametrize(
+    ("html", "signs"),
+    [
+        # Shops and forums have a form for the password in the head of every page.
+        (f"<title>Rope</title><body><header>{FORM}</header><main><h1>Rope</h1><p>{SENTENCE * 5}</p></main>", []),
+        (f"<title>Log in</title><body><main><p>{SENTENCE * 5}</p>{FORM}</main>", ["wall"]),
+        (f"<title>Shop</title><body><main><p>Enter your password. {SENTENCE * 5}</p>{FORM}</main>", ["wall"]),
+        (f"<title>Shop</title><body><main><p>Members only.</p>{FORM}</main>", ["wall"]),
+        (f"<title>Rope</title><body><main><h1>Rope</h1><p>{SENTENCE * 20}</p></main>{FORM}", []),
+    ],
+)
+def test_form_for_a_password_is_a_wall_only_where_the_page_asks_for_it(html: str, signs: list[str]) -> None:
+    assert read_page(html.encode())["signs"] == signs
+
+
+@pytest.mark.parametrize(
+    ("title", "signs"),
+    [
+        *((title, ["soft_404"]) for title in (
+            "404", "404 Not Found", "Error 404", "404 - Shop", "Shop | 404", "Oops! 404", "Shop (404)", "HTTP 404",
+            "404 error page", "404页面不存在", "Page not found",
+        )),
+        *((title, []) for title in ("Peugeot 404", "Ontario Highway 404", "404 rooms", "Rope 404-12", "Part 1404")),
+    ],
+)  # fmt: skip
+def test_number_404_is_an_error_page_only_where_it_stands_alone(title: str, signs: list[str]) -> None:
+    html = f"<title>{title}</title><body><main><p>{SENTENCE * 5}</p></main>"
+    assert read_page(html.encode())["signs"] == signs
+
+
 def test_megabytes_of_script_leave_text_and_fields() -> None:
     script = "<script>" + "var a = '<p>not text</p>';" * 200_000 + "</script>"
     page = f"<title>Rope</title>{script}<body><h1>Rope</h1><p>Rope by the metre, tarred or plain.</p>{script}"
