@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import connections, models
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
@@ -115,22 +115,23 @@ def keyset(
     size: int = 30,
     is_rising: bool = False,
     has_ties: bool = False,
+    null: str = "",
 ) -> Page[Row]:
     """The page that `?older=…` or `?newer=…` asks for; anything unreadable is the first page.
 
-    With `is_rising` the list begins with the smallest value, and `older` leads to greater ones. `has_ties`: as in
-    `after`.
+    With `is_rising` the list begins with the smallest value, and `older` leads to greater ones. `has_ties` and `null`:
+    as in `after`.
     """
     older, newer = read_cursor(rows, by, asked.get("older")), read_cursor(rows, by, asked.get("newer"))
     if older:
-        found = after(rows, by, older, size + 1, is_rising=is_rising, has_ties=has_ties)
+        found = after(rows, by, older, size + 1, is_rising=is_rising, has_ties=has_ties, null=null)
         return _page(found[:size], by, has_newer=True, has_older=len(found) > size)
     if newer:
-        found = after(rows, by, newer, size + 1, is_rising=not is_rising, has_ties=has_ties)
+        found = after(rows, by, newer, size + 1, is_rising=not is_rising, has_ties=has_ties, null=null)
         # A first page that is not full would look as if rows were lost: show the true first page.
         if len(found) > size:
             return _page(found[:size][::-1], by, has_newer=True, has_older=True)
-    found = after(rows, by, None, size + 1, is_rising=is_rising)
+    found = after(rows, by, None, size + 1, is_rising=is_rising, null=null)
     return _page(found[:size], by, has_newer=False, has_older=len(found) > size)
 
 
@@ -142,17 +143,20 @@ def after(
     *,
     is_rising: bool = False,
     has_ties: bool = False,
+    null: str = "",
 ) -> list[Row]:
     """So many rows after a place, or the first ones.
 
     `has_ties`: very many rows may have the same value. A place among them is then asked for in two queries, first for
     the rest of its value: no database finds it by one condition without walking over all of them.
+
+    `null`: a column that is NULL in all these rows and stands before `by` in their index.
     """
     sign, side = ("", "gt") if is_rising else ("-", "lt")
-    order = [f"{sign}pk"] if by == "pk" else [f"{sign}{by}", f"{sign}pk"]
+    order = _order(rows, sign, null, by)
     if cursor and has_ties and by != "pk":
         value, key = cursor
-        found = list(rows.filter(**{by: value, f"pk__{side}": key}).order_by(f"{sign}pk")[:most])
+        found = list(rows.filter(**{by: value, f"pk__{side}": key}).order_by(*_order(rows, sign, null))[:most])
         if len(found) < most:
             found += rows.filter(**{f"{by}__{side}": value}).order_by(*order)[: most - len(found)]
         return found
@@ -161,29 +165,47 @@ def after(
     return list(rows.order_by(*order)[:most])
 
 
+def _order(rows: QuerySet[Any], sign: str, null: str, by: str = "pk") -> list[str]:
+    """An order by a column, then by the key.
+
+    PostgreSQL does not see that a column that is NULL everywhere leaves the order as it is: it uses the index only if
+    the order names the column, too. MariaDB sees it, and sorts if the order names it.
+    """
+    needs_null = null and connections[rows.db].vendor == "postgresql"
+    return [f"{sign}{column}" for column in dict.fromkeys([null if needs_null else by, by, "pk"])]
+
+
 def keyset_among(
-    rows: QuerySet[Row], among: QuerySet[Row], asked: Mapping[str, Any], *, by: str, size: int, most: int
+    rows: QuerySet[Row],
+    among: QuerySet[Row],
+    asked: Mapping[str, Any],
+    *,
+    by: str,
+    size: int,
+    most: int,
+    null: str = "",
 ) -> tuple[Page[Row], bool]:
     """A page of rows that no index finds, newest first: looked for among so many rows of a list that has an index.
 
-    Where this limit ends the search, `older` continues there, and the second value is true.
+    Where this limit ends the search, `older` continues there, and the second value is true. `null`: as in `after`, a
+    column of both lists.
     """
     start = read_cursor(rows, by, asked.get("older"))
-    edge = _edge(among, by, start, most)
+    edge = _edge(among, by, start, most, null)
     found: list[Row] = []
     for part in _ranges(by, start, edge):
-        found += rows.filter(part).order_by(f"-{by}", "-pk")[: size + 1 - len(found)]
+        found += rows.filter(part).order_by(*_order(rows, "-", null, by))[: size + 1 - len(found)]
         if len(found) > size:
             return _page(found[:size], by, has_newer=False, has_older=True), edge is not None
     older = encode_cursor([as_text(part) for part in edge]) if edge else ""
     return Page(found, older=older), edge is not None
 
 
-def _edge(rows: QuerySet[Any], by: str, start: tuple[Any, Any] | None, most: int) -> tuple[Any, Any] | None:
+def _edge(rows: QuerySet[Any], by: str, start: tuple[Any, Any] | None, most: int, null: str) -> tuple[Any, Any] | None:
     """The last of so many rows after a place; None if there are not so many."""
     left = most
     for part in _ranges(by, start, None):
-        places = rows.filter(part).order_by(f"-{by}", "-pk").values_list(by, "pk")
+        places = rows.filter(part).order_by(*_order(rows, "-", null, by)).values_list(by, "pk")
         if last := list(places[left - 1 : left]):
             return last[0][0], last[0][1]
         left -= places[:left].count()

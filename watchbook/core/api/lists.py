@@ -75,10 +75,12 @@ def keyset(
     make: Callable[[M], Any] = lambda row: row,
     has_ties: bool = False,
     is_never_null: bool = False,
+    null: str = "",
 ) -> dict[str, Any]:
-    """One page of the rows and the cursor of the next. One query; with `has_ties` two, as `kit.paging.after` says.
+    """One page of the rows and the cursor of the next. One query; with `has_ties` two.
 
-    `is_never_null`: the rows are filtered so that the column has no NULL among them.
+    `has_ties` and `null`: as `kit.paging.after` says. `is_never_null`: the rows are filtered so that the column has no
+    NULL among them.
     """
     field, descending = by.removeprefix("-"), by.startswith("-")
     key = rows.model._meta.pk.name
@@ -86,9 +88,8 @@ def keyset(
     if getattr(rows.model._meta.get_field(field), "null", False) and not is_never_null:
         raise TypeError(f"{field} may be NULL: databases disagree where such rows stand, and pages would lose them")
     place = _place(rows.model, field, key, _open(page.cursor, by)) if page.cursor else None
-    found = after(
-        rows, "pk" if field == key else field, place, page.limit + 1, is_rising=not descending, has_ties=has_ties
-    )
+    column = "pk" if field == key else field
+    found = after(rows, column, place, page.limit + 1, is_rising=not descending, has_ties=has_ties, null=null)
     shown = found[: page.limit]
     more = len(found) > page.limit
     return {"items": [make(row) for row in shown], "next": _cursor(shown[-1], by, field) if more else None}

@@ -20,8 +20,7 @@ from watchbook.core.api.shell import refuses, sends_file
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit import diff
 from watchbook.kit.lists import Changes
-from watchbook.kit.lists.shown import SCANNED
-from watchbook.kit.paging import InvalidCursor, keyset_among, read_cursor
+from watchbook.kit.paging import InvalidCursor, read_cursor
 from watchbook.systems.pages import actions, evidence, reports
 from watchbook.systems.pages.file_schemas import (
     EvidenceQuery,
@@ -31,7 +30,16 @@ from watchbook.systems.pages.file_schemas import (
     WebShotList,
     WebShotOut,
 )
-from watchbook.systems.pages.filters import CHANGES, Change, Filters, completeness, events_of, sections, with_values
+from watchbook.systems.pages.filters import (
+    CHANGES,
+    Change,
+    Filters,
+    completeness,
+    events_of,
+    find_among,
+    sections,
+    with_values,
+)
 from watchbook.systems.pages.health import site_health
 from watchbook.systems.pages.models import Page, PageEvidence, PageShot, PageVersion, Site, SiteQuerySet, SiteRule
 from watchbook.systems.pages.parse.noise import Mask
@@ -154,12 +162,12 @@ def list_pages(request: HttpRequest, site_id: int, page: Query[WebPagesQuery]) -
     rows = filters.apply(Page.objects.filter(site=site), now)
     if filters.is_indexed:
         by = "next_at" if filters.is_due else "-changed_at"
-        return keyset(rows, page, by=by, make=WebPageOut.of, has_ties=True, is_never_null=filters.is_due)
+        return keyset(
+            rows, page, by=by, make=WebPageOut.of, has_ties=True, is_never_null=filters.is_due, null=filters.null
+        )
     if page.cursor and read_cursor(rows, "changed_at", page.cursor) is None:
         raise InvalidCursor
-    found, _is_part = keyset_among(
-        rows, filters.among(site, now), {"older": page.cursor}, by="changed_at", size=page.limit, most=SCANNED
-    )
+    found, _is_part = find_among(site, filters, {"older": page.cursor}, now, page.limit)
     return {"items": [WebPageOut.of(one) for one in found], "next": found.older or None}
 
 

@@ -98,14 +98,19 @@ class Filters:
         """Whether an index has exactly these rows in their order, and a counter their number."""
         return not (self.q or self.period or (self.section and self.state))
 
-    def among(self, site: Site, now: datetime) -> PageQuerySet:
+    @property
+    def null(self) -> str:
+        """The column that is NULL in all these rows and stands in their index before the time of change."""
+        return "last_read_at" if self.state == "never" else ""
+
+    def wider(self, site: Site) -> Filters:
         """The shortest list by time of change with an index that all these rows stand in."""
         wider = replace(self, q="", period="", state="" if self.is_due else self.state)
         if wider.section and wider.state:
             in_state = _counted(counts.of_site(site), wider.state)
             is_smaller = counts.of_site(site, wider.section).total <= in_state
             wider = replace(wider, state="") if is_smaller else replace(wider, section="")
-        return wider.apply(Page.objects.filter(site=site), now)
+        return wider
 
 
 @dataclass(frozen=True)
@@ -128,14 +133,25 @@ def find(site: Site, filters: Filters, asked: Mapping[str, Any], now: datetime, 
         page = keyset(rows, asked, by="next_at", size=size, is_rising=True, has_ties=True)
         return Found(page, up_to(rows))
     if filters.is_indexed:
-        page = keyset(rows, asked, by="changed_at", size=size, has_ties=True)
+        page = keyset(rows, asked, by="changed_at", size=size, has_ties=True, null=filters.null)
         found = counts.of_site(site, filters.section)
         return Found(page, Total(_counted(found, filters.state) if filters.state else found.total))
-    page, is_part = keyset_among(rows, filters.among(site, now), asked, by="changed_at", size=size, most=SCANNED)
+    page, is_part = find_among(site, filters, asked, now, size)
     if filters.section and filters.state and not (filters.q or filters.period or filters.is_due):
         return Found(page, Total(_counted(counts.of_site(site, filters.section), filters.state)), is_part)
     is_whole = not is_part and not asked.get("older")
     return Found(page, up_to(rows) if is_whole else Total(len(page), is_more=True), is_part)
+
+
+def find_among(
+    site: Site, filters: Filters, asked: Mapping[str, Any], now: datetime, size: int
+) -> tuple[KeysetPage[Page], bool]:
+    """A page of a list without an index, and whether only a part of the website was searched for it."""
+    pages, wider = Page.objects.filter(site=site), filters.wider(site)
+    return keyset_among(
+        filters.apply(pages, now), wider.apply(pages, now), asked, by="changed_at", size=size, most=SCANNED,
+        null=wider.null,
+    )  # fmt: skip
 
 
 def up_to(rows: QuerySet[Any]) -> Total:

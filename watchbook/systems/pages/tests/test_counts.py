@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from datetime import timedelta
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -302,3 +304,42 @@ def test_sections_cost_the_same_queries_for_any_number(alice: User, django_asser
         rows, more = reports.sections(site, START)
     assert [(row.section, row.pages) for row in rows] == [("/", 3), ("/a/", 3), ("/b/", 3), ("/c/", 3)]
     assert more == 0
+
+
+INDEXES = {
+    "": "by_change", "unread": "by_result", "ok": "by_result", "noindex": "by_noindex", "excluded": "by_excluded",
+    "never": "by_reading", "moved": "by_fate", "due": "by_next",
+}  # fmt: skip
+
+
+def plan_of(query: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{query}")
+        return str(cursor.fetchall())
+
+
+@pytest.mark.sql
+def test_every_list_of_pages_is_read_from_its_index(alice: User) -> None:
+    """In its order, so that a list of a million pages costs what one of fifty does."""
+    if connection.vendor == "mysql":
+        pytest.skip("MariaDB chooses indexes by statistics, which it takes in the background")
+    site = new_site(alice)
+    read = {"result": Result.OK, "last_read_at": START, "is_noindex": True, "is_excluded": True, "next_at": START}
+    pages = [
+        Page(
+            site=site, url=f"https://harbour.example/{number}", url_digest=f"{number:040x}", section="/",
+            first_seen_at=START, changed_at=START,
+            **({0: read, 1: {"is_listed": False, "fate": Fate.MOVED}}.get(number % 10, {})),
+        )
+        for number in range(3_000)
+    ]  # fmt: skip
+    Page.objects.bulk_create(pages, 500)
+    counts.added(pages)
+    connection.cursor().execute("ANALYZE web_pages")
+    for state, index in INDEXES.items():
+        with CaptureQueriesContext(connection) as captured:
+            assert len(find(site, Filters(state=state), {}, START, 50).page) == 50
+        (query,) = [each["sql"] for each in captured.captured_queries if "LIMIT 51" in each["sql"]]
+        plan = plan_of(query)
+        assert f"web_page_{index}" in plan, (state, plan)
+        assert not {"Sort", "B-TREE"} & set(re.findall(r"[\w-]+", plan)), (state, plan)
