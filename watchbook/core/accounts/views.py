@@ -32,11 +32,11 @@ class LoginView(allauth_views.LoginView):
     template_name = "accounts/login.html"
     form_class = forms.LoginForm
 
-    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def get(self, request: HttpRequest) -> HttpResponseBase:
         """A new server has no account to sign in to: its first page creates one."""
         if access.has_no_users() and get_adapter().is_open_for_signup(request):
             return redirect(f"{reverse('account_signup')}?{request.GET.urlencode()}".rstrip("?"))
-        answer: HttpResponseBase = super().get(request, *args, **kwargs)
+        answer: HttpResponseBase = super().get(request)
         return answer
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.urls import get_resolver
 from watchbook.base import clock
 from watchbook.base.testing.people import alice, bob, matrix, operator  # noqa: F401 - fixtures
 from watchbook.core import health, registry
+from watchbook.core.accounts.models import User
 from watchbook.core.health import Health, HealthItem
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.ops.cli import health as command
@@ -41,12 +42,21 @@ def source_items(user):
     return items + [HealthItem(f"Thing {n}", "Monitor", GOOD) for n in range(60)]
 
 
+def two_items_with_one_reason(user):
+    private = HealthItem("A of Alice", "Monitor", BAD, OWNER, "/try/alice/")
+    return [private, HealthItem("B of the operator", "Monitor", BAD, User.objects.get(is_staff=True).pk, "/try/own/")]
+
+
+def source(items):
+    return registry.Source(
+        "tides", "Tides", "stream", home_url="alerts",
+        health=f"{__name__}:source_health", health_items=f"{__name__}:{items.__name__}",
+    )  # fmt: skip
+
+
 @pytest.fixture
 def tides(monkeypatch):
-    found = registry.Source(
-        "tides", "Tides", "stream", home_url="alerts",
-        health=f"{__name__}:source_health", health_items=f"{__name__}:source_items",
-    )  # fmt: skip
+    found = source(source_items)
     # The addresses are those of the real systems; only health is made up.
     assert get_resolver().url_patterns
     assert registry.jobs()
@@ -76,10 +86,8 @@ def test_things_of_other_users_are_shown_without_a_link(page):
     assert "/try/" not in text
 
 
-def test_own_source_can_be_tried_when_another_users_fails_for_the_same_reason(page, operator, monkeypatch):  # noqa: F811
-    private = HealthItem("A of Alice", "Monitor", BAD, OWNER, "/try/alice/")
-    own = HealthItem("B of the operator", "Monitor", BAD, operator.pk, "/try/own/")
-    monkeypatch.setattr(f"{__name__}.source_items", lambda _user: [private, own])
+def test_own_source_can_be_tried_when_another_users_fails_for_the_same_reason(page, monkeypatch):
+    monkeypatch.setattr(registry, "sources", lambda: (source(two_items_with_one_reason),))
     text = page()
     assert text.count(BAD.reason) == 1
     assert (text.count('action="/try/own/"'), "/try/alice/" in text) == (1, False)

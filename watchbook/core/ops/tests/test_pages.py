@@ -29,7 +29,7 @@ def test_overview_asks_a_bounded_number_of_queries(staff_client, living, make_ru
     for _ in range(30):
         make_run()
     # 20 of its own, and what the health of the six sources asks.
-    with django_assert_max_num_queries(31):
+    with django_assert_max_num_queries(33):
         staff_client.get("/operations/")
 
 

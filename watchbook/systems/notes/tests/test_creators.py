@@ -262,7 +262,7 @@ def test_pages_add_show_pause_check_and_delete(chief, reader, platform, django_a
     assert chief.post("/notes/creators/add/", {"creator": "nothing"}).status_code == 422
     for number in range(20):
         actions.add_creator(author_id(100 + number))
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         assert len(get(reader, "creators").context["lines"]) == 21
     Candidate.objects.create(note_id="n1", creator=row)
     assert [line.row.note_id for line in get(reader, "candidates", creator=row.pk).context["lines"]] == ["n1"]
