@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -73,11 +73,19 @@ def _not_allowed(given: Pasted) -> Refusal | None:
     try:
         address = check_url(given.url)
     except Refused as error:
-        return Refusal(_(error.message), error.code)
+        return Refusal(" ".join((_(error.message), *_advice(error.code))), error.code)
     if "." not in address.host and ":" not in address.host and not is_trusted(address.host, address.port):
         words = _("%(host)s is not a complete host name. Paste the whole address, such as www.example.com.")
         return Refusal(words % {"host": address.host[:100]}, "bad_host")
     return None
+
+
+def _advice(code: str) -> Iterator[str]:
+    """Say what to paste instead of an address that the HTTP client refuses."""
+    if code == "private_address":
+        yield _("Paste a public address, or ask an operator to allow this host.")
+    if code == "bad_host":
+        yield _("Paste the whole address, such as www.example.com.")
 
 
 def _readings(given: Pasted) -> list[Found | Refusal]:

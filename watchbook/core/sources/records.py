@@ -21,8 +21,8 @@ LONGEST_URL = 2048
 # Characters that end an address inside a Chinese or English sentence.
 _STOP = r"\s<>\"'`“”‘’「」『』【】（）《》，。；！？、|^{}"
 _INSIDE = re.compile(rf"https?://[^{_STOP}]+", re.IGNORECASE)
-# https//x, http:/x, htps://x, ttp://x, https：//x, http;//x
-_BROKEN = re.compile(r"\A(?:h?t{1,3}p(s?)|hxxp(s?)|http(s?))\s?[:：;.]?\s?[/／\\]{1,4}(?=[\w\[])", re.IGNORECASE)
+# https//x, http:/x, htps://x, ttp://x, https：//x, http;//x, feed://x
+_BROKEN = re.compile(r"\A(?:h?t{1,3}p(s?)|hxxp(s?)|http(s?)|feed)\s?[:：;.]?\s?[/／\\]{1,4}(?=[\w\[])", re.IGNORECASE)
 _SCHEME = re.compile(r"\A([a-z][a-z0-9+.-]{1,30}):(//)?(?=\S)", re.IGNORECASE)
 _OTHER_SCHEMES = {
     "about", "blob", "chrome", "data", "feed", "file", "ftp", "ftps", "gopher", "irc", "javascript", "magnet", "mailto",
@@ -32,6 +32,8 @@ _DOMAIN = re.compile(
     r"\A(?:[\w-]{1,63}\.){1,10}(?:[a-z]{2,24}|xn--[a-z0-9-]{1,59}|[\u4e00-\u9fff]{2,10})\.?(?::\d{1,5})?(?:[/?#]\S*)?\Z",
     re.IGNORECASE,
 )
+# example,com and example .com: only with endings that are no words
+_COMMA = re.compile(r"\A([\w-]{2,63}(?:[.,][\w-]{1,63}){0,3})\s?[.,]\s?(com|net|org|cn|io)(/\S*)?\Z", re.IGNORECASE)
 _NUMERIC = re.compile(
     r"\A(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)(?::\d{1,5})?(?:[/?#]\S*)?\Z", re.IGNORECASE
 )
@@ -88,7 +90,7 @@ class Pasted:
 
 def read(text: str) -> Pasted:
     """Return what was pasted. Never raises: an unreadable address is refused later, with its reason."""
-    line = " ".join(clean_text(text[:LONGEST]).split())
+    line = " ".join(clean_text(text[:LONGEST]).replace("[.]", ".").split())
     whole = line.strip(_QUOTES)
     inside = _INSIDE.search(line)
     if inside:
@@ -101,6 +103,8 @@ def read(text: str) -> Pasted:
     bare = whole.replace("。", ".").replace("．", ".").replace("：", ":").replace("／", "/").rstrip(_TRAILING)
     if bare.startswith("//"):
         bare = bare.lstrip("/")
+    if comma := _COMMA.match(bare):
+        bare = f"{comma[1].replace(',', '.')}.{comma[2]}{comma[3] or ''}"
     if is_address(bare):
         return Pasted(line, f"https://{bare}"[:LONGEST_URL], is_repaired=bare != whole)
     return Pasted(line, scheme=_other_scheme(whole))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from standins.server import Answer, Site
 from standins.sitemap_site import SitemapSite
 from watchbook.base.testing.people import bob, client_of  # noqa: F401 - fixture
 from watchbook.core.accounts.models import User
@@ -76,6 +77,18 @@ def test_website_is_checked_and_added_from_the_page(site: SitemapSite, alice: Us
     again = check(alice, site.url).text
     assert "You already watch everything that was found here." in again
     assert f"/sitemaps/{monitor.pk}/" in again
+
+
+def test_website_without_lists_offers_other_readings(monkeypatch: pytest.MonkeyPatch, alice: User) -> None:
+    with Site() as bare:
+        monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", bare.netloc)
+        monkeypatch.setenv("WATCHBOOK_PACE", "off")
+        bare.route("/", lambda _request: Answer(200, b"<p>Lamps</p>", content_type="text/html"))
+        shown = check(alice, bare.url).text
+        notice = shown[shown.index("No sitemap and no feed was found") :]
+        assert notice.index('name="system" value="pages"') < notice.index("What you can paste")
+        page = check(alice, bare.url, system="pages").text
+    assert 'name="proof"' in page
 
 
 def test_proof_of_another_user_is_not_accepted(site: SitemapSite, alice: User, bob: User) -> None:  # noqa: F811

@@ -66,7 +66,10 @@ def _found(query: dict[str, str]) -> Found | Refusal:
         return Found(BOARD, str(fid), _("NGA board %(fid)s") % {"fid": fid}, "forum", _url("thread", "fid", fid))
     if query.get("stid"):
         return Refusal(_("This is a collection. Paste the address of its board: it contains fid=."), "collection")
-    return Refusal(_("Open a board in the forum and paste its address: it contains fid=, such as fid=7."), "no_board")
+    if query.get("pid"):
+        return Refusal(_("This is the address of one post. Paste the address of its topic: it contains tid=."), "post")
+    words = _("Open a board or a topic in the forum and paste its address: it contains fid= or tid=, such as fid=7.")
+    return Refusal(words, "no_board")
 
 
 def _number(text: str) -> int:

@@ -27,9 +27,9 @@ KEYWORD_RANK = 5
 
 
 def read(pasted: Pasted) -> Found | Refusal | None:
-    if pasted.is_on(*SHORT_DOMAINS):
+    if pasted.is_on(*SHORT_DOMAINS) and pasted.path.strip("/"):
         return Found(SHORT, pasted.url, _("Short link to a note"), "note", bare_url(pasted.url))
-    if pasted.is_on(*DOMAINS):
+    if pasted.is_on(*DOMAINS, *SHORT_DOMAINS):
         return _address(pasted.url)
     if pasted.url or pasted.scheme or len(pasted.text) > LONGEST_KEYWORD:
         return None

@@ -47,9 +47,11 @@ _NAME = r"([A-Za-z0-9][A-Za-z0-9_]{1,49})"
 _SHORT = re.compile(rf"\A/?r\s?/\s?{_NAME}/?\Z", re.IGNORECASE)
 _SHORT_USER = re.compile(r"\A/?u(?:ser)?/[\w-]{2,40}/?\Z", re.IGNORECASE)
 _COMMUNITY = re.compile(rf"\A/r/{_NAME}(?:/(.*))?\Z", re.IGNORECASE)
-_COMMENTS = re.compile(r"(?:\A|/)comments/([0-9a-z]{4,10})(?:/|\Z)", re.IGNORECASE)
+_COMMENTS = re.compile(r"(?:\A|/)(?:comments|gallery)/([0-9a-z]{4,10})(?:/|\Z)", re.IGNORECASE)
 _SHARED = re.compile(r"\As/([0-9A-Za-z]{4,20})/?\Z")
 _ID = re.compile(r"\A/([0-9a-z]{4,10})/?\Z", re.IGNORECASE)
+# Listings of every community.
+_EVERYTHING = ("all", "popular")
 _MEDIA = ("i.redd.it", "v.redd.it", "preview.redd.it", "external-preview.redd.it")
 
 
@@ -64,13 +66,16 @@ def read(pasted: Pasted) -> Found | Refusal | None:
     if pasted.is_on("redd.it"):
         found = _ID.match(pasted.path)
         return _post(found[1]) if found else _nothing()
-    if not pasted.is_on("reddit.com", "reddit.app.link"):
+    if pasted.is_on("reddit.app.link"):
+        words = _("Open this link of the app in a browser, and paste the address that the browser shows.")
+        return Refusal(words, "app")
+    if not pasted.is_on("reddit.com"):
         return None
     return _address(pasted.path)
 
 
 def _address(path: str) -> Found | Refusal:
-    path = re.sub(r"\A/(?:amp|mobile)(?=/)", "", path)
+    path = re.sub(r"\A/(?:amp|mobile)(?=/)", "", path).removesuffix(".rss").removesuffix(".json")
     if re.match(r"\A/(?:u|user)/", path, re.IGNORECASE):
         return _user()
     if re.match(r"\A/r/[\w+-]*\+", path, re.IGNORECASE):
@@ -87,8 +92,10 @@ def _address(path: str) -> Found | Refusal:
     return _community(name)
 
 
-def _community(name: str, notes: tuple[str, ...] = ()) -> Found:
-    return Found(COMMUNITY, f"r/{name}", f"r/{name}", "community", f"https://www.reddit.com/r/{name}/", notes)
+def _community(name: str) -> Found | Refusal:
+    if name.lower() in _EVERYTHING:
+        return _several()
+    return Found(COMMUNITY, f"r/{name}", f"r/{name}", "community", f"https://www.reddit.com/r/{name}/")
 
 
 def _post(post_id: str, community: str = "") -> Found:
