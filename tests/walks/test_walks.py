@@ -1,6 +1,7 @@
 """How many files a reader must open to follow five walks through the code.
 
-`pytest -s tests/walks` prints the files. docs/tour.md describes the first walk; a test holds its file names.
+`pytest -s tests/walks` prints the files with the functions that were called. docs/tour.md describes the first walk;
+a test holds its file names.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ NOON = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
 MOST = {"crawl": 52, "check": 57, "api": 28, "page": 43, "save": 36}
 
 
-def report(name: str, files: set[str]) -> None:
-    print(f"\n{name}: {len(files)} files (at most {MOST[name]})\n  " + "\n  ".join(sorted(files)))
+def report(name: str, files: dict[str, set[str]]) -> None:
+    print(f"\n{name}: {len(files)} files (at most {MOST[name]})")
+    for file, functions in sorted(files.items()):
+        print(f"  {file:44} {' '.join(sorted(functions))}")
     assert len(files) <= MOST[name], sorted(files)
 
 

@@ -18,9 +18,9 @@ NOT_COUNTED = ("/tests/", "/testing/", "/migrations/")
 
 
 @contextmanager
-def passed() -> Iterator[set[str]]:
-    """Collect the files while the block runs, in all its threads. Importing a module does not count."""
-    found: set[str] = set()
+def passed() -> Iterator[dict[str, set[str]]]:
+    """Collect files and their functions while the block runs, in all its threads. Importing a module does not count."""
+    found: dict[str, set[str]] = {}
 
     def look(frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
@@ -28,7 +28,7 @@ def passed() -> Iterator[set[str]]:
         if event == "call" and code.co_flags & CO_OPTIMIZED and code.co_filename.startswith(PACKAGE):
             name = code.co_filename.removeprefix(PACKAGE)
             if not any(part in f"/{name}" for part in NOT_COUNTED):
-                found.add(name)
+                found.setdefault(name, set()).add(code.co_qualname)
 
     threading.setprofile(look)
     sys.setprofile(look)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, TypeVar, cast
+from urllib.parse import urlsplit
 
 T = TypeVar("T")
 
@@ -67,11 +68,20 @@ def switch(raw: str) -> bool:
     raise ValueError("expected on or off")
 
 
+def origin(raw: str) -> str:
+    """The address of a site, without a slash at its end."""
+    address = raw.strip().rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
+        raise ValueError("expected an address such as https://www.example.com")
+    return address
+
+
 NO_WORDS: tuple[str, ...] = ()
 
 
 def words(raw: str) -> tuple[str, ...]:
-    """Comma-separated words, empty ones left out."""
+    """Comma-separated words without the empty ones."""
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 
 
@@ -143,7 +153,7 @@ def declared() -> Mapping[str, Option[object]]:
 
 
 def use_stored(values: Mapping[str, str]) -> None:
-    """Use these stored values from now on in this process; tell those who derive something from them."""
+    """Use these stored values from now on in this process; call the functions of `on_stored_change`."""
     if values == _STORED:
         return
     _STORED.clear()

@@ -23,7 +23,7 @@ import watchbook
 from watchbook.base.store.folder import disk_usage
 from watchbook.core import registry
 from watchbook.core.alerts.models import Alert
-from watchbook.core.stream.views import unread_of
+from watchbook.core.stream.reading import unread_of
 from watchbook.kit import formatting
 from watchbook.kit.formatting import HTML_LANG
 

@@ -26,7 +26,7 @@ from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.ops import backup
 from watchbook.core.stream.entries import Day, by_day
 from watchbook.core.stream.models import StreamEntry
-from watchbook.core.stream.views import reader_for
+from watchbook.core.stream.reading import reader_for
 from watchbook.desk.activity import activity
 from watchbook.kit import formatting
 from watchbook.kit.badges import Card

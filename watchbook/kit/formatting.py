@@ -2,19 +2,17 @@
 
 The reader of a page: language, time zone, theme (from account, cookie or browser), and messages to the reader.
 
-Addresses in pages: safe links (own paths and http(s) only), and static files with a digest of their content.
+Addresses of static files, with a digest of their content.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
@@ -212,23 +210,6 @@ def done(request: HttpRequest, response: HttpResponse, text: str, *, undo_url: s
     else:
         messages.success(request, text)
     return response
-
-
-_UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>^`{|}]")
-
-
-def safe_link(address: str) -> str:
-    """The address when it is a path of ours or an http(s) address, else nothing."""
-    address = address.strip()
-    if not address or _UNFIT.search(address):
-        return ""
-    if address.startswith("/"):
-        return "" if address.startswith("//") else address
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return ""
-    return address if parts.scheme in {"http", "https"} and parts.hostname else ""
 
 
 def asset_url(path: str) -> str:

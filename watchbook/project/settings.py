@@ -108,14 +108,14 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "watchbook.core.ops.middleware.RemoteUser",
-    "watchbook.core.api.fair.Fair",
+    "watchbook.core.api.load.Fair",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "watchbook.desk.layout.Reader",
-    "watchbook.core.ops.load.Abandoned",
+    "watchbook.core.api.load.Abandoned",
 ]
 ROOT_URLCONF = "watchbook.project.urls"
 WSGI_APPLICATION = "watchbook.project.wsgi.application"

@@ -24,11 +24,6 @@ class ManualRunNotAllowed(LookupError):
     """There is no such job, or it is not one that a person starts."""
 
 
-def exclusive_name(name: str) -> str:
-    """Runs started by hand and by the schedule share it, so that they never run together."""
-    return f"job:{name}"
-
-
 def check_by_hand(name: str) -> registry.Job:
     """The job that a person means, by its name or by the one that Celery knows it by."""
     job = registry.job_called(name)
@@ -42,12 +37,15 @@ def run_soon(name: str, *, user: User | None = None, request: HttpRequest | None
     """Put one run into the queue; one that waits already is enough and is given instead."""
     name = check_by_hand(name).name
     waiting = JobRun.objects.filter(
-        name=name, state=State.QUEUED, exclusive=exclusive_name(name), due_at__lte=clock.now()
+        name=name, state=State.QUEUED, exclusive=queue.exclusive_name(name), due_at__lte=clock.now()
     )
     run = waiting.order_by("pk").first()
     if run is None:
         run = queue.enqueue(
-            name, exclusive=exclusive_name(name), requested_by_id=user.pk if user else None, request_id=request_id()
+            name,
+            exclusive=queue.exclusive_name(name),
+            requested_by_id=user.pk if user else None,
+            request_id=request_id(),
         )
     assert run is not None  # the key is random
     audit.record("job.started", actor=user, subject=name, request=request, run=run.pk)

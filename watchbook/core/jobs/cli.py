@@ -49,14 +49,14 @@ def list_jobs(as_json: bool) -> None:
 @with_json
 def run_job(name: str, now: datetime | None, as_json: bool) -> None:
     """Run a job in this process and wait until it ends."""
-    from watchbook.core.jobs import actions, runner  # after Django is set up
+    from watchbook.core.jobs import actions, queue, runner  # after Django is set up
     from watchbook.core.jobs.context import GiveUp
     from watchbook.core.jobs.models import State
 
     with failing_as(as_json), clock.set_to(now) if now else nullcontext():
         try:
             job = actions.check_by_hand(name)
-            run = runner.run_now(job.name, exclusive=actions.exclusive_name(job.name))
+            run = runner.run_now(job.name, exclusive=queue.exclusive_name(job.name))
         except actions.ManualRunNotAllowed:
             known = registry.job_called(name) is not None
             reason = (

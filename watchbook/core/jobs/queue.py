@@ -87,6 +87,11 @@ def enqueue_many(runs: Sequence[JobRun]) -> list[JobRun]:
     return made
 
 
+def exclusive_name(name: str) -> str:
+    """Runs started by hand and by the schedule share it, so that they never run together."""
+    return f"job:{name}"
+
+
 def lease_seconds(job: registry.Job) -> float:
     """How long a claim holds without a sign of progress."""
     return job.lease_seconds * options.LEASE_FACTOR.value

@@ -20,7 +20,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext as _
 
 from watchbook.base.logs import redact
-from watchbook.base.text import clean_text, cut
+from watchbook.base.text import clean_text, cut, short_id
 from watchbook.core import registry
 from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.kit.letter import Letter
@@ -33,7 +33,6 @@ CONTENT_BYTES = 60_000
 STRING_LENGTH = 2_000
 TEXT_LENGTH = 50_000
 HTML_LENGTH = 200_000
-ID_LENGTH = 200
 DEPTH = 20
 
 
@@ -117,14 +116,6 @@ def one_line(subject: str) -> str:
 
 def paragraphs(text: str) -> str:
     return "".join(f"<p>{escape(line)}</p>\n" for line in text.splitlines() if line.strip())
-
-
-def short_id(value: str) -> str:
-    """At most the column's length; a longer id ends in its own hash, so that two never become one."""
-    value = clean_text(value)
-    if len(value) <= ID_LENGTH:
-        return value
-    return f"{value[: ID_LENGTH - 65]}~{hashlib.sha256(value.encode()).hexdigest()}"
 
 
 def full_link(link: str) -> str:

@@ -14,16 +14,22 @@ from django.db.models.functions import Substr
 
 from watchbook.base import clock
 from watchbook.base.store.rows import Columns
-from watchbook.base.text import clean_text, cut
+from watchbook.base.text import clean_text, cut, safe_link
 from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.registry import Attributes
 from watchbook.core.search.dialects import Words, dialect
 from watchbook.core.search.models import TITLE_LENGTH, ScoreChange, SearchDocument
-from watchbook.core.search.query import author_key, place_key, site_key
-from watchbook.core.search.tokens import MAX_TEXT, attribute_tokens, document_tokens, searchable
-from watchbook.kit.formatting import safe_link
+from watchbook.core.search.tokens import (
+    MAX_TEXT,
+    attribute_tokens,
+    author_key,
+    document_tokens,
+    place_key,
+    searchable,
+    site_key,
+)
 
 # Part of every fingerprint: a change of the tokenizer makes every document count as changed.
 VERSION = "2"

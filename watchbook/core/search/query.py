@@ -16,7 +16,7 @@ from typing import Protocol
 from django.utils import timezone
 
 from watchbook.base.text import clean_text
-from watchbook.core.search.tokens import Term, fold, term_of, words_of
+from watchbook.core.search.tokens import Term, author_key, fold, place_key, site_key, term_of, words_of
 
 MAX_QUERY = 400
 MAX_TERMS = 32
@@ -33,7 +33,6 @@ _PIECE = re.compile(
 _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{1,2}))?(?:-([0-9]{1,2}))?")
 YEARS = range(1970, 2200)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,16}")
-_SCHEME = re.compile(r"^https?://")
 
 
 class Fields(Protocol):
@@ -327,19 +326,6 @@ def attribute(name: str, sign: str, value: str) -> Attribute | None:
         return Attribute(name, sign, moment) if moment else None
     kept = NORMAL[name](value)
     return Attribute(name, sign, kept) if kept else None
-
-
-def author_key(name: str) -> str:
-    """The form in which authors are compared."""
-    return " ".join(fold(name).split())[:200]
-
-
-def place_key(place: str) -> str:
-    return "/".join(step for step in fold(place).replace(" ", "").split("/") if step)[:200]
-
-
-def site_key(address: str) -> str:
-    return _SCHEME.sub("", fold(address).strip()).split("/")[0].strip(".")[:200]
 
 
 NORMAL: dict[str, Callable[[str], str]] = {

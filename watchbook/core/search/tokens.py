@@ -85,6 +85,7 @@ MAX_PAIRS = 12
 # In front of what stands for an author, a place or a website. No word of a text begins with it.
 ATTRIBUTE = "§"
 
+_SCHEME = re.compile(r"^https?://")
 _WORD = re.compile(rf"((?:{LETTER}|[{MARKS}{DENSE}])+)(\*?)")
 _BEFORE = rf"(?<!{LETTER})(?<![{MARKS}])"
 _AFTER = rf"(?!{LETTER})(?![{MARKS}])"
@@ -136,6 +137,19 @@ def term_of(words: list[Word]) -> Term:
     text = " ".join(word for word, _star in words)
     is_exact = len(lookups) == 1 and lookups[0].token == text
     return Term(text, re.compile(_BETWEEN.join(patterns)), tuple(dict.fromkeys(lookups)), is_exact)
+
+
+def author_key(name: str) -> str:
+    """The form in which authors are compared."""
+    return " ".join(fold(name).split())[:200]
+
+
+def place_key(place: str) -> str:
+    return "/".join(step for step in fold(place).replace(" ", "").split("/") if step)[:200]
+
+
+def site_key(address: str) -> str:
+    return _SCHEME.sub("", fold(address).strip()).split("/")[0].strip(".")[:200]
 
 
 def attribute_token(name: str, value: str) -> str:

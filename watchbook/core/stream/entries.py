@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from watchbook.base import clock
 from watchbook.base.store.rows import Columns
-from watchbook.base.text import clean_text, cut
+from watchbook.base.text import clean_text, cut, safe_link
 from watchbook.core import registry
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.stream import clip, options, reading
 from watchbook.core.stream.models import TITLE_LENGTH, StreamEntry, StreamEntryQuerySet
 from watchbook.kit import formatting
-from watchbook.kit.formatting import safe_link
 
 MAX_SUMMARY = 2000
 MAX_DATA = 20_000

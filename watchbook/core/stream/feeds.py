@@ -28,14 +28,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from watchbook.base import clock
-from watchbook.base.text import clean_text
+from watchbook.base.text import clean_text, safe_link
 from watchbook.core import registry
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import Purpose, User
 from watchbook.core.registry import Owned
 from watchbook.core.stream.models import StreamEntry, StreamFeed
-from watchbook.kit.formatting import safe_link
 
 ATOM = "application/atom+xml; charset=utf-8"
 JSON = "application/feed+json; charset=utf-8"

@@ -18,9 +18,10 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Subquery
+from django.http import HttpRequest
 
 from watchbook.base import clock
-from watchbook.core.accounts.access import viewer_scopes
+from watchbook.core.accounts.access import person_of, viewer_scopes
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs.context import JobContext
 from watchbook.core.stream.models import ReadingMark, ReadingState, StreamEntry, StreamEntryQuerySet
@@ -284,3 +285,21 @@ def compact_all(ctx: JobContext) -> None:
         with ctx.writing():
             _compact(_locked(user), viewer_scopes(user))
         ctx.report()
+
+
+def reader_for(request: HttpRequest) -> Reader:
+    """Return where the user is; asked once for a page and its menu."""
+    reader: Reader | None = getattr(request, "inbox_reader", None)
+    if reader is None:
+        reader = reader_of(person_of(request))
+        request.inbox_reader = reader  # type: ignore[attr-defined]
+    return reader
+
+
+def unread_of(request: HttpRequest) -> Unread:
+    """Count unread entries once for a page and its menu."""
+    counted: Unread | None = getattr(request, "inbox_unread", None)
+    if counted is None:
+        counted = count_unread(reader_for(request))
+        request.inbox_unread = counted  # type: ignore[attr-defined]
+    return counted

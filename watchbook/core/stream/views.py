@@ -24,7 +24,7 @@ from watchbook.core.accounts.access import person_of, safe_next, viewer_scopes
 from watchbook.core.stream import entries, feeds, inbox, reading, selection
 from watchbook.core.stream.inbox import PERIOD_TITLES, UNREAD, FilterForm, read_filters
 from watchbook.core.stream.models import StreamEntry
-from watchbook.core.stream.reading import Reader, Unread
+from watchbook.core.stream.reading import Reader, reader_for, unread_of
 
 
 class FeedForm(forms.Form):
@@ -152,15 +152,6 @@ def open_entry(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "stream/inbox.html", {**_list(request, form, reader), **context})
 
 
-def reader_for(request: HttpRequest) -> Reader:
-    """Return where the user is; asked once for a page and its menu."""
-    reader: Reader | None = getattr(request, "inbox_reader", None)
-    if reader is None:
-        reader = reading.reader_of(person_of(request))
-        request.inbox_reader = reader  # type: ignore[attr-defined]
-    return reader
-
-
 def _opened(request: HttpRequest, reader: Reader, entry: StreamEntry) -> dict[str, Any]:
     detail = inbox.find_detail(entry, person_of(request))
     (listed,) = entries.listed([entry])
@@ -227,15 +218,6 @@ def _with(query: str, name: str, value: str) -> str:
     made = QueryDict(query.removeprefix("?"), mutable=True)
     made[name] = value
     return f"?{made.urlencode()}"
-
-
-def unread_of(request: HttpRequest) -> Unread:
-    """Count unread entries once for a page and its menu."""
-    counted: Unread | None = getattr(request, "inbox_unread", None)
-    if counted is None:
-        counted = reading.count_unread(reader_for(request))
-        request.inbox_unread = counted  # type: ignore[attr-defined]
-    return counted
 
 
 @require_GET

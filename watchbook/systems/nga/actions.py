@@ -24,8 +24,8 @@ from watchbook.base.work import counted
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue, runner
-from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.queue import exclusive_name
 from watchbook.core.notify.actions import own_channels
 from watchbook.core.registry import Step
 from watchbook.systems.nga import options

@@ -15,7 +15,7 @@ from watchbook.core.stream import feeds
 from watchbook.core.stream.feeds import Feed, Item, atom, full_address, stable_id
 from watchbook.core.stream.models import StreamFeed
 from watchbook.systems.nga.models import Forum, Post, Thread, ThreadSearchDocument
-from watchbook.systems.nga.store.publish import path
+from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.views.content import plain_text
 
 SOURCE = "nga"

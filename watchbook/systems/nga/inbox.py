@@ -12,10 +12,10 @@ from django.utils.translation import ngettext
 from watchbook.core.accounts.models import User
 from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
 from watchbook.core.stream.models import StreamEntry
+from watchbook.systems.nga.export.reading import without_title
 from watchbook.systems.nga.models import Post, Thread
-from watchbook.systems.nga.parse.bbcode import without_title
+from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.store.follow import REPLIED
-from watchbook.systems.nga.store.publish import path
 from watchbook.systems.nga.views.content import shown_html
 from watchbook.systems.nga.views.posts import compared, source_address, versions_of
 

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from django.utils.translation import gettext_lazy as _
 
-from watchbook.base.env import Option, integer, switch, text
-
-
-def origin(raw: str) -> str:
-    """Return the address of a site without a slash at its end."""
-    address = raw.strip().rstrip("/")
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
-        raise ValueError("expected an address such as https://bbs.nga.cn")
-    return address
+from watchbook.base.env import Option, integer, origin, switch, text
 
 
 def board_numbers(raw: str) -> tuple[int, ...]:

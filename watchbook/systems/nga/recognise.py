@@ -34,8 +34,8 @@ from watchbook.systems.nga import actions, options
 from watchbook.systems.nga.errors import NgaError
 from watchbook.systems.nga.fetch.reader import BoardReader
 from watchbook.systems.nga.models import Forum, Post, Thread
+from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.parse import ListPage
-from watchbook.systems.nga.store.publish import path
 
 BOARD, TOPIC, FOLLOW, AUTHOR, PAST = "board", "topic", "follow", "author", "past"
 # Each check of an author asks for the newest topics and the newest replies.

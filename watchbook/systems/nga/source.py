@@ -217,7 +217,7 @@ SOURCE = Source(
             Example(_("NGA author"), "bbs.nga.cn/nuke.php?func=ucp&uid=12345", "forum", ("author",)),
         ),
     ),
-    rules=(("nga.subscription", f"{PACKAGE}.store.notifications:rule_subject"),),
+    rules=(("nga.subscription", f"{PACKAGE}.store.publish:rule_subject"),),
     owned=(
         Owned(
             "forum_subscriptions",

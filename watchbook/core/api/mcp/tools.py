@@ -26,7 +26,7 @@ from watchbook.core import registry
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import ApiToken
 from watchbook.core.api.auth import Gate
-from watchbook.core.api.fair import Fair
+from watchbook.core.api.load import Fair
 from watchbook.core.api.shell import build_api
 from watchbook.core.registry import Tool
 

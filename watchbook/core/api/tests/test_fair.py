@@ -10,7 +10,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 
 from watchbook.core.accounts.models import User
 from watchbook.core.api import fair
-from watchbook.core.api.fair import Fair, Running
+from watchbook.core.api.load import Fair, Running
 
 ONE, OTHER = "192.0.2.1", "192.0.2.2"
 

@@ -272,7 +272,7 @@ def test_jobs_run_says_what_went_wrong(made_up_jobs):
 
 
 def test_jobs_run_does_not_run_beside_itself():
-    queue.claim(queue.enqueue("test.work", exclusive=actions.exclusive_name("test.work")), "worker@h:1:1")
+    queue.claim(queue.enqueue("test.work", exclusive=queue.exclusive_name("test.work")), "worker@h:1:1")
     code, data = command("run", "test.work")
     assert (code, data["error"]["code"]) == (1, "already_running")
 

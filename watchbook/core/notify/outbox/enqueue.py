@@ -20,11 +20,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.base import clock
+from watchbook.base.text import short_id
 from watchbook.base.work import crash_point
 from watchbook.core import registry
 from watchbook.core.accounts.models import User
 from watchbook.core.notify import rules
-from watchbook.core.notify.message import LISTED, Notification, paragraphs, short_id
+from watchbook.core.notify.message import LISTED, Notification, paragraphs
 from watchbook.core.notify.models import Delivery, Digest, Mention, NotificationChannel, State
 from watchbook.kit.formatting import moment_text
 from watchbook.kit.letter import Counts, Item, Letter, Section, from_json

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from watchbook.core.ops.load import CLIENT_GONE
+from watchbook.core.api.load import CLIENT_GONE
 from watchbook.core.ops.server import Bind, _listen
 from watchbook.core.ops.tests.processes import Running, get, prepare_tables, rows, run, until
 

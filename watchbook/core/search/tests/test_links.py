@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from watchbook.kit.formatting import safe_link
+from watchbook.base.text import safe_link
 
 
 @pytest.mark.parametrize("address", ["/things/1", "/a?b=c#d", "https://example.com/x", "http://example.com:8080/路"])

@@ -15,14 +15,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
-from watchbook.base.text import clean_text, cut
+from watchbook.base.text import clean_text, cut, safe_link
 from watchbook.core import registry
 from watchbook.core.accounts.models import User
 from watchbook.core.media.models import FileState, KeptFile
 from watchbook.core.media.store import visible_file
 from watchbook.core.stream.clip import Clip, ClipError, can_read_again, find_clip, read_address
 from watchbook.kit.diff import Difference, compare
-from watchbook.kit.formatting import safe_link
 from watchbook.systems.library import access
 from watchbook.systems.library.errors import NotFound, TooMany, Wrong
 from watchbook.systems.library.models import Attachment, NodeType, Page, PageOrigin, PageVersion, Space, SpaceRole

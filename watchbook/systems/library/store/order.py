@@ -15,7 +15,7 @@ from watchbook.base.text import clean_text, cut, fold
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.actions import exclusive_name
+from watchbook.core.jobs.queue import exclusive_name
 from watchbook.systems.library.errors import Conflict, Wrong
 from watchbook.systems.library.models import (
     NodeType,

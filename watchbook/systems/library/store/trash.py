@@ -19,7 +19,7 @@ from watchbook.base.work import crash_point
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.actions import exclusive_name
+from watchbook.core.jobs.queue import exclusive_name
 from watchbook.systems.library.errors import Conflict, JobConflict, NoAllowedParent
 from watchbook.systems.library.models import (
     FolderMigrationControl,

@@ -1,21 +1,25 @@
-"""The posts of a topic in chapters, with what a file says about each post. Reads rows, writes nothing."""
+"""The posts of a topic in chapters, with what a file says about each post. Reads rows, writes nothing.
+
+Parts of a post's clean HTML as pages and files show them: smilies, names of pictures, the title.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape, unescape
 from itertools import pairwise
+from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from watchbook.systems.nga import options
 from watchbook.systems.nga.models import ChangeReason, Post, PostRevision, Thread
-from watchbook.systems.nga.parse.bbcode import picture_name, smiley_html, without_title
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
+from watchbook.systems.nga.parse.bbcode.tags import smiley_mark
 from watchbook.systems.nga.store.media import Kept, kept_files
 
 POSTS_PER_CHAPTER = 100
@@ -23,6 +27,8 @@ POSTS_PER_CHAPTER = 100
 PART, MOST_PARTS = "nga_posts", 50
 _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
 _ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')
+_SMILEY_NAME = re.compile(r"\[s:(?:\w+:)?(.+)\]")
+SHORT_NAME = 60
 # Marks of our own pages, of no use in a file.
 _DATA = re.compile(r'\s(?:data-[\w-]+|rel)="[^"]*"')
 
@@ -183,3 +189,29 @@ def moment(at: datetime) -> str:
 
 def source_address(tid: int) -> str:
     return Addresses(options.BASE_URL.value).post(0, tid)
+
+
+def without_title(html: str, title: str) -> str:
+    """Remove the title from the opening post: the page shows it above."""
+    return html.removeprefix(f"<h4>{escape(title, quote=False)}</h4>")
+
+
+def smiley_html(given: Mapping[str, str]) -> str:
+    """The sign or the name of a smiley, from the attributes of its image."""
+    alt = given.get("alt", "")
+    found = _SMILEY_NAME.fullmatch(alt)
+    name = found[1] if found else alt
+    mark = smiley_mark(name)
+    if mark is None:
+        return f'<span class="bb-smiley" title="{escape(alt)}">{escape(name)}</span>'
+    return f'<span class="bb-mark" role="img" aria-label="{escape(name)}" title="{escape(alt)}">{mark}</span>'
+
+
+def picture_name(address: str) -> str:
+    """Return the file name at the end of an address."""
+    try:
+        path = unquote(urlsplit(address).path)
+    except ValueError:
+        path = ""
+    name = path.rstrip("/").rpartition("/")[2] or address
+    return name if len(name) <= SHORT_NAME else f"{name[: SHORT_NAME // 2]}…{name[-SHORT_NAME // 2 :]}"

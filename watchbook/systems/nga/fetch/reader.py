@@ -1,4 +1,4 @@
-"""The pages of the forum for one run: formats, retries, guest check, request count."""
+"""The pages of the forum for one run: formats, retries, guest check, request count, and the pause of an outage."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from watchbook.base.logs import redact
 from watchbook.base.web import rate_limit
 from watchbook.base.web.address import check_url
 from watchbook.base.web.response import Answer, CookieJar
+from watchbook.core.alerts import outage
+from watchbook.core.alerts.models import Outage as Row
 from watchbook.systems.nga import options
 from watchbook.systems.nga.errors import (
     GuestCheckFailed,
@@ -25,7 +27,6 @@ from watchbook.systems.nga.errors import (
     SiteError,
 )
 from watchbook.systems.nga.fetch import requests
-from watchbook.systems.nga.fetch.pause import SharedPause
 from watchbook.systems.nga.fetch.requests import (
     Form,
     author_address,
@@ -36,6 +37,7 @@ from watchbook.systems.nga.fetch.requests import (
 )
 from watchbook.systems.nga.parse import LayoutChanged, ListPage, Refused, TopicPage, Unreadable
 
+SOURCE = "nga"
 # Failed requests in a row after which a run stops asking: then the site is at fault, not a page.
 MAX_FAILURES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 30.0
@@ -51,6 +53,47 @@ def back_off(url: str, failures: int) -> None:
     """Everybody who asks this site waits, not only this worker; the next request holds still until then."""
     if not rate_limit.is_disabled(url):
         rate_limit.pause(check_url(url).site, pause_seconds(failures))
+
+
+class SharedPause:
+    """The pause of an outage that all jobs of the forum share: three failed requests, then one after each pause.
+
+    Without it every job would send three requests of its own while the site is away. The alert is not opened here:
+    `health` does, from the results of crawls. `is_forced`: a user asks now, and the end of the pause is not awaited.
+    """
+
+    def __init__(self, *, is_forced: bool = False) -> None:
+        self.host = urlsplit(options.BASE_URL.value).netloc[:200]
+        self._row = Row.objects.filter(source=SOURCE, host=self.host).first()
+        self._is_forced = is_forced
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the site is away, as far as is known: one failed request is then enough."""
+        return self._row is not None
+
+    def error(self) -> Outage | None:
+        """Return the error to raise instead of a request while the pause lasts."""
+        row = self._row
+        if row is None or self._is_forced or row.next_try_at is None or row.next_try_at <= clock.now():
+            return None
+        seconds = (row.next_try_at - clock.now()).total_seconds()
+        return Outage(row.reason, retry_after_seconds=seconds)
+
+    def failed(self, failure: NgaError) -> None:
+        """Count what ended a run: three requests the first time, one after each pause."""
+        for _request in range(1 if self.is_known else outage.TRIES[outage.SERVICE]):
+            self._row = outage.outage(SOURCE, self.host, failure.message, kind=outage.SERVICE, level="")
+
+    def succeeded(self) -> None:
+        if self._row is not None:
+            outage.recovered(SOURCE, self.host)
+            self._row = None
+
+
+def is_paused() -> bool:
+    """Whether jobs wait for the end of the pause. Scheduled ones then do not start."""
+    return SharedPause().error() is not None
 
 
 class FailureCount:

@@ -14,7 +14,7 @@ from watchbook.core.jobs.context import JobContext, JobError, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import Denied, NgaError, PageBusy, PageError, PastEnd, SiteError, TopicGone
 from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.pause import SharedPause
+from watchbook.systems.nga.fetch.reader import SharedPause
 from watchbook.systems.nga.jobs.crawl import is_scheduled
 from watchbook.systems.nga.models import (
     ErrorCategory,

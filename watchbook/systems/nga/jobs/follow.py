@@ -16,12 +16,12 @@ from watchbook.core.jobs import queue
 from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga.errors import NgaError, SiteError
 from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.pause import SharedPause, is_paused
+from watchbook.systems.nga.fetch.reader import SharedPause, is_paused
 from watchbook.systems.nga.jobs.topic import TopicReader, begin_at_last_post
 from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, RunKind, ThreadReadingState
 from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store import follow
-from watchbook.systems.nga.store.notifications import left_news, send_news
+from watchbook.systems.nga.store.publish import left_news, send_news
 from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, save_counts, save_result, window_of
 
 log = logging.getLogger(__name__)

@@ -3,8 +3,6 @@
 from watchbook.systems.nga.models.forum import (
     MOST_PAGES,
     PAGE_LIMIT,
-    FollowedAuthor,
-    FollowedThread,
     Forum,
     SingleTopicForum,
     TagSource,
@@ -40,7 +38,7 @@ from watchbook.systems.nga.models.runs import (
     ThreadFloorRepairAttempt,
     ThreadRepair,
 )
-from watchbook.systems.nga.models.subscriptions import Subscription, SubscriptionNews
+from watchbook.systems.nga.models.subscriptions import FollowedAuthor, FollowedThread, Subscription, SubscriptionNews
 
 __all__ = [
     "MOST_ATTEMPTS",

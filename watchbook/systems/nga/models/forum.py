@@ -1,15 +1,17 @@
-"""Column types of the specification, boards and topics."""
+"""Column types of the specification; boards and topics, with the addresses of their pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Cast, Coalesce
+from django.urls import get_script_prefix, reverse
 from django.utils.functional import cached_property
 
 from watchbook.base import clock
@@ -313,40 +315,6 @@ class SingleTopicForum(models.Model):
         db_table_comment = "只按主题单独归档、不抓取列表的版块"
 
 
-class FollowedThread(models.Model):
-    """A topic that is checked for new posts beyond the window of the list, until it is quiet."""
-
-    thread = models.OneToOneField(Thread, models.CASCADE, primary_key=True, related_name="following")
-    followed_at = WallTimeField()
-    next_check_at = WallTimeField(db_index=True)
-    failure_count = models.PositiveIntegerField(default=0)
-    updated_at = updated_at()
-
-    class Meta:
-        db_table = "followed_threads"
-        db_table_comment = "持续关注的主题（超出三天窗口后继续抓取，直到无新回复）"
-
-
-class FollowedAuthor(models.Model):
-    """An author whose topics and replies are archived, in whichever board, as far as the site lists them."""
-
-    author_source_user_id = models.PositiveBigIntegerField(primary_key=True)
-    author_name = models.CharField(max_length=80, default="")
-    followed_at = WallTimeField()
-    next_check_at = WallTimeField(db_index=True)
-    failure_count = models.PositiveIntegerField(default=0)
-    # Next page of the older topics; NULL: they are not wanted, or all were listed.
-    past_page_number = models.PositiveIntegerField(null=True)
-    updated_at = updated_at()
-
-    class Meta:
-        db_table = "followed_authors"
-        db_table_comment = "持续关注的作者（归档其在任意版块新发的主题）"
-
-    def __str__(self) -> str:
-        return self.author_name or str(self.author_source_user_id)
-
-
 def known_values(column: str, values: Sequence[str], name: str) -> models.CheckConstraint:
     """Let the database refuse a value that the specification does not list; NULL stays possible."""
     return models.CheckConstraint(condition=models.Q(**{f"{column}__in": values}), name=name)
@@ -391,3 +359,30 @@ class ThreadTagMap(models.Model):
     class Meta:
         db_table = "thread_tag_maps"
         db_table_comment = "主题与标签关联表（去重 + 记录首次关联时间）"
+
+
+def path(thread: Thread, name: str = "topic", *args: int) -> str:
+    numbers = (thread.source_thread_id, *args)
+    pattern = _pattern(get_script_prefix(), name, len(numbers))
+    return f"{pattern.format(*numbers)}{thread.at_board}"
+
+
+@cache
+def _pattern(_prefix: str, name: str, count: int) -> str:
+    """An address with places for its numbers: looking one up costs as much as storing a floor."""
+    marks = [10**9 + number for number in range(count)]
+    found = reverse(f"nga:{name}", args=marks)
+    for number, mark in enumerate(marks):
+        found = found.replace(str(mark), f"{{{number}}}")
+    return found
+
+
+def page_path(thread: Thread, number: int) -> str:
+    """One page of its floors."""
+    start = path(thread)
+    return start if number <= 1 else f"{start}{'&' if '?' in start else '?'}page={number}"
+
+
+def floor_url(thread: Thread, floor_number: int) -> str:
+    """Return the address of a post on its page, whether it is stored or not."""
+    return f"{page_path(thread, floor_number // FLOORS_PER_PAGE + 1)}#f{floor_number}"

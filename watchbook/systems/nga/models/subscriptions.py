@@ -1,4 +1,4 @@
-"""Users who are notified of a topic or of an author."""
+"""Topics and authors that are followed: crawled beyond the lists, and users who are notified of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,42 @@ from django.db import models
 from watchbook.base.store.fields import WallTimeField
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
-from watchbook.systems.nga.models.forum import IdField, Thread
+from watchbook.systems.nga.models.forum import IdField, Thread, updated_at
 from watchbook.systems.nga.models.posts import Post
+
+
+class FollowedThread(models.Model):
+    """A topic that is checked for new posts beyond the window of the list, until it is quiet."""
+
+    thread = models.OneToOneField(Thread, models.CASCADE, primary_key=True, related_name="following")
+    followed_at = WallTimeField()
+    next_check_at = WallTimeField(db_index=True)
+    failure_count = models.PositiveIntegerField(default=0)
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "followed_threads"
+        db_table_comment = "持续关注的主题（超出三天窗口后继续抓取，直到无新回复）"
+
+
+class FollowedAuthor(models.Model):
+    """An author whose topics and replies are archived, in whichever board, as far as the site lists them."""
+
+    author_source_user_id = models.PositiveBigIntegerField(primary_key=True)
+    author_name = models.CharField(max_length=80, default="")
+    followed_at = WallTimeField()
+    next_check_at = WallTimeField(db_index=True)
+    failure_count = models.PositiveIntegerField(default=0)
+    # Next page of the older topics; NULL: they are not wanted, or all were listed.
+    past_page_number = models.PositiveIntegerField(null=True)
+    updated_at = updated_at()
+
+    class Meta:
+        db_table = "followed_authors"
+        db_table_comment = "持续关注的作者（归档其在任意版块新发的主题）"
+
+    def __str__(self) -> str:
+        return self.author_name or str(self.author_source_user_id)
 
 
 class SubscriptionQuerySet(models.QuerySet["Subscription"]):

@@ -26,6 +26,8 @@ def prefixes(title: str) -> tuple[str, ...]:
 TOPICS_PER_PAGE = 35
 SITE = "https://bbs.nga.cn"
 FLOORS_PER_PAGE = 20
+# Bits of a post: locked and hidden together are what the site shows as deleted.
+HIDDEN, LOCKED = 2, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,11 @@ class FloorRecord(NamedTuple):
 
     @property
     def is_deleted_by_source(self) -> bool:
-        return values.is_deleted(self.type_bits)
+        return self.type_bits & (LOCKED | HIDDEN) == LOCKED | HIDDEN
 
     @property
     def is_folded_by_source(self) -> bool:
-        return values.is_folded(self.type_bits)
+        return bool(self.type_bits & HIDDEN) and not self.is_deleted_by_source
 
 
 @dataclass(frozen=True, slots=True)

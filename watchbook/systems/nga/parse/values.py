@@ -151,9 +151,7 @@ def minute(value: Any) -> datetime | None:
 
 
 NOTE = 1
-HIDDEN = 2
 HAS_NOTES = 4
-LOCKED = 1024
 COLLECTION = 32768
 IN_COLLECTION = 65536
 ANONYMOUS = 262144
@@ -164,15 +162,6 @@ OPENING = 33554432
 NEWEST_FIRST = 262144
 
 RECYCLE_BIN = 108
-
-
-def is_deleted(bits: int) -> bool:
-    """Locked and hidden together are what the site shows as deleted."""
-    return bits & (LOCKED | HIDDEN) == LOCKED | HIDDEN
-
-
-def is_folded(bits: int) -> bool:
-    return bool(bits & HIDDEN) and not is_deleted(bits)
 
 
 def unpack(row: Any) -> dict[int, int]:

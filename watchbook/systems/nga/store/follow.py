@@ -17,10 +17,11 @@ from watchbook.systems.nga.models import (
     SingleTopicForum,
     Thread,
 )
+from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.parse import ListPage, TopicPage
 from watchbook.systems.nga.parse.records import TopicRecord
 from watchbook.systems.nga.store.lists import attach_tags, list_url, prefix_of, tags_of_title
-from watchbook.systems.nga.store.publish import NEW_TOPIC, SCOPE, SOURCE, index_threads, path, publish_topics
+from watchbook.systems.nga.store.publish import NEW_TOPIC, SCOPE, SOURCE, index_threads, publish_topics
 from watchbook.systems.nga.store.versions import MAX_NAME, MAX_TITLE, Cuts, fit_count, fit_text
 
 REPLIED = "replied"

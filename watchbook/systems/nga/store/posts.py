@@ -15,8 +15,7 @@ from watchbook.systems.nga.parse import FloorRecord, StubRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
 from watchbook.systems.nga.store import runs, versions
 from watchbook.systems.nga.store.lists import title_values
-from watchbook.systems.nga.store.notifications import notify_posts
-from watchbook.systems.nga.store.publish import IndexedPost, index_posts, index_threads, publish_posts
+from watchbook.systems.nga.store.publish import IndexedPost, index_posts, index_threads, notify_posts, publish_posts
 from watchbook.systems.nga.store.versions import (
     NEW_FLOOR,
     Change,

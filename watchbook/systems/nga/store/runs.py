@@ -37,8 +37,7 @@ from watchbook.systems.nga.models import (
 )
 from watchbook.systems.nga.parse import FloorRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
-from watchbook.systems.nga.store.notifications import send_news
-from watchbook.systems.nga.store.publish import GONE, publish_topics
+from watchbook.systems.nga.store.publish import GONE, publish_topics, send_news
 from watchbook.systems.nga.store.versions import Cuts, PageReading, fit_small, fit_summary
 
 SCHEDULED, BY_HAND, BY_AUDIT, FOLLOWING, REREADING = "schedule_12h", "manual", "audit", "follow", "reread"

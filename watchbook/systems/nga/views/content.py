@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from watchbook.kit.templatetags.kit import draw_icon
+from watchbook.systems.nga.export.reading import picture_name, smiley_html
 from watchbook.systems.nga.models import MediaAsset
-from watchbook.systems.nga.parse.bbcode import picture_name, smiley_html
 from watchbook.systems.nga.store.media import OLD_FORMATS, Kept, media_file
 
 _ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')

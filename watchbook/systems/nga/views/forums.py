@@ -27,7 +27,7 @@ from watchbook.systems.nga.actions import FASTEST, MOST_PAGE_LIMIT, SLOWEST, Inv
 from watchbook.systems.nga.feeds import Subject
 from watchbook.systems.nga.filters import boards
 from watchbook.systems.nga.models import CrawlRun, FollowedAuthor, FollowedThread, Forum, Thread
-from watchbook.systems.nga.store.publish import path
+from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.views.page_header import chosen, head
 
 AUTHORS_SHOWN = 200

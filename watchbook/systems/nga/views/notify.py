@@ -19,7 +19,7 @@ from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.systems.nga import actions, filters
 from watchbook.systems.nga.models import FollowedAuthor, Subscription, Thread
-from watchbook.systems.nga.store.publish import path
+from watchbook.systems.nga.models.forum import path
 
 CHOICES = ("notifies_posts", "notifies_edits", "is_starter_only")
 

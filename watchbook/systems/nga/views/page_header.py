@@ -1,4 +1,4 @@
-"""Shared parts of all forum pages: header, simple paging, titles, states and reasons in words."""
+"""Shared parts of all forum pages: header, simple paging, titles, states and badges of topics, reasons in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from watchbook.kit.formatting import number_text
 from watchbook.systems.nga import health
 from watchbook.systems.nga.actions import AUDIT, CRAWL, THREAD
 from watchbook.systems.nga.filters import boards
-from watchbook.systems.nga.models import ChangeReason, CrawlRunThread, ErrorCategory, Forum, Thread
+from watchbook.systems.nga.models import ChangeReason, CrawlRunThread, ErrorCategory, Forum, Thread, ThreadReadingState
 from watchbook.systems.nga.parse.errors import SENTENCES
 
 
@@ -196,3 +196,54 @@ def outcome_badge(row: CrawlRunThread) -> Badge:
     if row.page_limit_applied:
         return badges.find("floor", "backfilling")
     return badges.find("job", "done")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The state of a topic's opening post."""
+
+    is_deleted: bool = False
+    is_edited: bool = False
+
+
+def is_newest_first(thread: Thread) -> bool:
+    state = reading_state(thread)
+    return state is not None and state.is_newest_first
+
+
+def is_gone(thread: Thread) -> bool:
+    """Did the source say, twice, that the topic is gone or hidden?"""
+    state = reading_state(thread)
+    return state is not None and state.gone_at is not None
+
+
+def reading_state(thread: Thread) -> ThreadReadingState | None:
+    """Read together with the topic (`select_related`). Most topics have none."""
+    return getattr(thread, "reading_state", None)
+
+
+def gap_count(thread: Thread, stored: int) -> int:
+    """Floors below the highest stored one that are not there."""
+    if thread.crawl_cursor_max_floor_number is None:
+        return 0
+    # Read from its end, the rest of such a topic lies below the cursor until it has been read.
+    if is_newest_first(thread) and thread.crawl_backfill_next_page_number is not None:
+        return 0
+    return max(thread.crawl_cursor_max_floor_number + 1 - stored, 0)
+
+
+def topic_badges(thread: Thread, gaps: int, opening: Opening) -> list[Badge]:
+    found = [
+        (thread.is_pinned, badges.find("floor", "pinned")),
+        (thread.is_digest, badges.find("floor", "digest")),
+        (opening.is_edited, badges.find("floor", "edited")),
+        (thread.is_skipped_by_page_total_limit, badges.find("floor", "skipped")),
+        (thread.crawl_backfill_next_page_number is not None, badges.find("floor", "backfilling")),
+        (gaps > 0, badges.gaps(gaps)),
+        (opening.is_deleted or is_gone(thread), badges.find("floor", "deleted")),
+    ]
+    return [badge for is_so, badge in found if is_so]
+
+
+def titles() -> dict[str, str]:
+    return {"html": _("HTML file"), "markdown": _("Markdown with pictures"), "epub": "EPUB", "jsonl": "JSON Lines"}

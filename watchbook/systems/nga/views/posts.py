@@ -20,6 +20,7 @@ from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.diff import Difference, compare
 from watchbook.systems.nga import filters, options
+from watchbook.systems.nga.export.reading import without_title
 from watchbook.systems.nga.models import (
     MOST_ATTEMPTS,
     ChangeReason,
@@ -31,7 +32,6 @@ from watchbook.systems.nga.models import (
     Thread,
     ThreadFloorRepairAttempt,
 )
-from watchbook.systems.nga.parse.bbcode import without_title
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.store.media import Kept, kept_files
 from watchbook.systems.nga.views.content import Replied, linked_topics, plain_text, replied_posts, shown_html

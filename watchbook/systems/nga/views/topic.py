@@ -24,11 +24,20 @@ from watchbook.kit.paging import with_values
 from watchbook.systems.nga import filters, options
 from watchbook.systems.nga.export.reading import parts_of
 from watchbook.systems.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadTag
-from watchbook.systems.nga.models.forum import FLOORS_PER_PAGE
-from watchbook.systems.nga.store.publish import floor_url, page_path
-from watchbook.systems.nga.views.page_header import error_text, is_skipped, live_work, whole
+from watchbook.systems.nga.models.forum import FLOORS_PER_PAGE, floor_url, page_path
+from watchbook.systems.nga.views.page_header import (
+    Opening,
+    error_text,
+    gap_count,
+    is_newest_first,
+    is_skipped,
+    live_work,
+    reading_state,
+    titles,
+    topic_badges,
+    whole,
+)
 from watchbook.systems.nga.views.posts import compared, floors_of, source_address, versions_of
-from watchbook.systems.nga.views.topics import Opening, gap_count, is_newest_first, reading_state, titles, topic_badges
 
 # A cell is an element of the page: a long topic has several pages in each.
 MOST_CELLS = 260

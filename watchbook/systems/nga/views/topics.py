@@ -20,7 +20,6 @@ from django.views.decorators.http import require_GET
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.audit import export
 from watchbook.core.search import query as queries
-from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.formatting import number_text
 from watchbook.kit.lists import Shown
@@ -30,20 +29,21 @@ from watchbook.systems.nga import filters, options
 from watchbook.systems.nga.export.files import FORMS
 from watchbook.systems.nga.export.responses import topic_file, topics_zip
 from watchbook.systems.nga.filters import LAST_REPLY, Filters, Match, Matches, by_reply
-from watchbook.systems.nga.models import Forum, Post, Thread, ThreadReadingState
-from watchbook.systems.nga.store.publish import floor_url, path
-from watchbook.systems.nga.views.page_header import head, own_title, title_prefixes
+from watchbook.systems.nga.models import Forum, Post, Thread
+from watchbook.systems.nga.models.forum import floor_url, path
+from watchbook.systems.nga.views.page_header import (
+    Opening,
+    gap_count,
+    head,
+    is_newest_first,
+    own_title,
+    title_prefixes,
+    titles,
+    topic_badges,
+)
 
 # Side by side, the worst one last.
 MOST_BADGES = 3
-
-
-@dataclass(frozen=True)
-class Opening:
-    """The state of a topic's opening post."""
-
-    is_deleted: bool = False
-    is_edited: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,45 +86,6 @@ def _row(thread: Thread, stored: int, opening: Opening) -> Row:
         stored=_stored_text(thread, stored, floors),
         badges=topic_badges(thread, gaps, opening)[-MOST_BADGES:],
     )
-
-
-def is_newest_first(thread: Thread) -> bool:
-    state = reading_state(thread)
-    return state is not None and state.is_newest_first
-
-
-def is_gone(thread: Thread) -> bool:
-    """Did the source say, twice, that the topic is gone or hidden?"""
-    state = reading_state(thread)
-    return state is not None and state.gone_at is not None
-
-
-def reading_state(thread: Thread) -> ThreadReadingState | None:
-    """Read together with the topic (`select_related`). Most topics have none."""
-    return getattr(thread, "reading_state", None)
-
-
-def gap_count(thread: Thread, stored: int) -> int:
-    """Floors below the highest stored one that are not there."""
-    if thread.crawl_cursor_max_floor_number is None:
-        return 0
-    # Read from its end, the rest of such a topic lies below the cursor until it has been read.
-    if is_newest_first(thread) and thread.crawl_backfill_next_page_number is not None:
-        return 0
-    return max(thread.crawl_cursor_max_floor_number + 1 - stored, 0)
-
-
-def topic_badges(thread: Thread, gaps: int, opening: Opening) -> list[Badge]:
-    found = [
-        (thread.is_pinned, badges.find("floor", "pinned")),
-        (thread.is_digest, badges.find("floor", "digest")),
-        (opening.is_edited, badges.find("floor", "edited")),
-        (thread.is_skipped_by_page_total_limit, badges.find("floor", "skipped")),
-        (thread.crawl_backfill_next_page_number is not None, badges.find("floor", "backfilling")),
-        (gaps > 0, badges.gaps(gaps)),
-        (opening.is_deleted or is_gone(thread), badges.find("floor", "deleted")),
-    ]
-    return [badge for is_so, badge in found if is_so]
 
 
 def _stored_text(thread: Thread, stored: int, floors: int) -> str:
@@ -220,10 +181,6 @@ def _search(request: HttpRequest, selected: Filters, forums: list[Forum]) -> Mat
 
 
 ICONS = {"html": "globe", "markdown": "file", "epub": "library", "jsonl": "code"}
-
-
-def titles() -> dict[str, str]:
-    return {"html": _("HTML file"), "markdown": _("Markdown with pictures"), "epub": "EPUB", "jsonl": "JSON Lines"}
 
 
 def zip_links(listing: Shown[Any]) -> list[ExportLink]:

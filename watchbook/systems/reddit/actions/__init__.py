@@ -25,8 +25,8 @@ from watchbook.base.text import cut
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.actions import exclusive_name
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.queue import exclusive_name
 from watchbook.core.registry import Step
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import client

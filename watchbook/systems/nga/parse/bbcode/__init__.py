@@ -1,21 +1,15 @@
-"""The forum's BBCode to safe HTML: one pass, bounded depth, no text lost, tags that are not known stay text.
-
-Parts of a post's clean HTML as pages and files show them: smilies, names of pictures, the title.
-"""
+"""The forum's BBCode to safe HTML: one pass, bounded depth, no text lost, tags that are not known stay text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from watchbook.systems.nga.parse.bbcode import tokens as kinds
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.parse.bbcode.builder import Builder, clean
 from watchbook.systems.nga.parse.bbcode.quick import quick
-from watchbook.systems.nga.parse.bbcode.tags import KNOWN, Dice, Media, image, link, shown, smiley_mark
+from watchbook.systems.nga.parse.bbcode.tags import KNOWN, Dice, Media, image, link, shown
 from watchbook.systems.nga.parse.bbcode.tokens import Token, tokens
 from watchbook.systems.nga.parse.records import AttachmentRecord, PollRecord
 from watchbook.systems.nga.parse.values import lines, whole_characters
@@ -113,33 +107,3 @@ def _files(files: tuple[AttachmentRecord, ...]) -> str:
         image(file.url, file.name) if file.kind == "img" else link(file.url, file.name or file.path) for file in files
     )
     return '<ul class="bb-files">' + "".join(f"<li>{file}</li>" for file in shown_files) + "</ul>"
-
-
-_SMILEY_NAME = re.compile(r"\[s:(?:\w+:)?(.+)\]")
-SHORT = 60
-
-
-def without_title(html: str, title: str) -> str:
-    """Remove the title from the opening post: the page shows it above."""
-    return html.removeprefix(f"<h4>{escape(title, quote=False)}</h4>")
-
-
-def smiley_html(given: Mapping[str, str]) -> str:
-    """The sign or the name of a smiley, from the attributes of its image."""
-    alt = given.get("alt", "")
-    found = _SMILEY_NAME.fullmatch(alt)
-    name = found[1] if found else alt
-    mark = smiley_mark(name)
-    if mark is None:
-        return f'<span class="bb-smiley" title="{escape(alt)}">{escape(name)}</span>'
-    return f'<span class="bb-mark" role="img" aria-label="{escape(name)}" title="{escape(alt)}">{mark}</span>'
-
-
-def picture_name(address: str) -> str:
-    """Return the file name at the end of an address."""
-    try:
-        path = unquote(urlsplit(address).path)
-    except ValueError:
-        path = ""
-    name = path.rstrip("/").rpartition("/")[2] or address
-    return name if len(name) <= SHORT else f"{name[: SHORT // 2]}…{name[-SHORT // 2 :]}"

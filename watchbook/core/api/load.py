@@ -1,7 +1,8 @@
-"""No user takes every thread with searches and exports: on pages, in the API and in tools of the MCP server.
+"""Requests share the threads of this process: heavy ones are limited, and abandoned ones end.
 
-A request is heavy when it searches or exports. What is counted is what runs in this process now, not requests per hour:
-a user whose searches are fast never reaches the limit.
+No user takes every thread with searches and exports: on pages, in the API and in tools of the MCP server. A request is
+heavy when it searches or exports. What is counted is what runs in this process now, not requests per hour: a user whose
+searches are fast never reaches the limit.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from watchbook.core.api.options import HEAVY_REQUESTS
 from watchbook.kit import errors
@@ -111,3 +113,52 @@ def whose(request: HttpRequest) -> str:
     if header := request.META.get("HTTP_AUTHORIZATION", ""):
         return "token:" + hashlib.sha256(header.encode("utf-8", "replace")).hexdigest()[:32]
     return f"at:{request.META['REMOTE_ADDR']}"
+
+
+# The number that nginx gives a request whose client closed the connection. Nobody reads the response; the log does.
+CLIENT_GONE = 499
+
+
+class ClientGone(Exception):
+    """The client closed the connection, so the view ends at its next query."""
+
+
+class Abandoned:
+    """Ends reading requests whose client closed the connection: at once, or at the next query of the view.
+
+    A request that writes is finished: the user may have left because the page was slow, not to take it back. It is the
+    last of the middleware, so that only the view is stopped, and `process_exception` sees its error.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # waitress has this check; other servers have none.
+        is_gone: Callable[[], bool] | None = request.META.get("waitress.client_disconnected")
+        if is_gone is None or request.method not in {"GET", "HEAD"}:
+            return self.get_response(request)
+        if is_gone():
+            return _gone()
+
+        def before_query(execute: Callable[..., Any], *given: Any) -> Any:
+            # Inside a transaction the view goes on: its end is for its own code to decide.
+            if getattr(request, "may_stop", False) and not connection.in_atomic_block and is_gone():
+                raise ClientGone
+            return execute(*given)
+
+        with connection.execute_wrapper(before_query):
+            return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
+        request.may_stop = True  # type: ignore[attr-defined]
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return _gone() if isinstance(exception, ClientGone) else None
+
+
+def _gone() -> HttpResponse:
+    response = HttpResponse(status=CLIENT_GONE, reason="Client Closed Request")
+    # The log of requests has it. Django would add a warning, although nothing is wrong with the server.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
