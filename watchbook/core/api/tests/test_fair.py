@@ -9,7 +9,7 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 
 from watchbook.core.accounts.models import User
-from watchbook.core.api import fair
+from watchbook.core.api import load
 from watchbook.core.api.load import Fair, Running
 
 ONE, OTHER = "192.0.2.1", "192.0.2.2"
@@ -19,7 +19,7 @@ ONE, OTHER = "192.0.2.1", "192.0.2.2"
 def running(monkeypatch: pytest.MonkeyPatch) -> Running:
     monkeypatch.setenv("WATCHBOOK_HEAVY_REQUESTS", "2")
     monkeypatch.setattr(fair, "RUNNING", Running())
-    return fair.RUNNING
+    return load.RUNNING
 
 
 def found(_request: Any) -> HttpResponse:
@@ -61,6 +61,6 @@ def test_token_beside_a_session_is_not_another_user(rf: Any, running: Running) -
     """Pages do not read a token; any text in its header must not be a fresh account of searches."""
     request = rf.get("/search/?q=x", headers={"Authorization": "Bearer made-up"})
     request.user = User(pk=7)
-    assert fair.whose(request) == "user:7"
+    assert load.whose(request) == "user:7"
     request.user = None
-    assert fair.whose(request).startswith("token:")
+    assert load.whose(request).startswith("token:")
