@@ -20,7 +20,7 @@ from standins.sitemap_site import SitemapSite
 from tests.security.sample_rows import furnish
 from watchbook.base.testing.people import make_person
 from watchbook.core.accounts import tokens
-from watchbook.core.api import fair
+from watchbook.core.api import load
 from watchbook.core.api.mcp import server
 from watchbook.core.api.mcp import tools as calls
 from watchbook.core.api.mcp.tools import declared, tools
@@ -156,7 +156,7 @@ def test_null_is_no_argument_and_a_file_is_no_answer(client: Client, reader: str
 def test_searches_by_tools_count_as_those_of_the_api(
     client: Client, reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fair.RUNNING, "enter", lambda _key: False)
+    monkeypatch.setattr(load.RUNNING, "enter", lambda _key: False)
     refused = ask(client, reader, "tools/call", name="search", arguments={"q": "x"})
     assert (refused["isError"], refused["structuredContent"]["error"]["code"]) == (True, "too_many_requests")
 

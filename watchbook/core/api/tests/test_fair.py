@@ -18,7 +18,7 @@ ONE, OTHER = "192.0.2.1", "192.0.2.2"
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Running:
     monkeypatch.setenv("WATCHBOOK_HEAVY_REQUESTS", "2")
-    monkeypatch.setattr(fair, "RUNNING", Running())
+    monkeypatch.setattr(load, "RUNNING", Running())
     return load.RUNNING
 
 
