@@ -5,12 +5,12 @@
     python bench/search.py --floors --docs 10000000 --flat-from 1000000
 
 Made-up documents: 29-character titles, 232-character bodies, words by Zipf's law. With `--floors`: posts of a forum, 1
-to 20 clauses of 12 characters, one topic with a title in thirty; they are written into the tables directly, because the
-crawl that would bring ten million of them is not what is measured. `--flat-from` measures at that size on the way and
-prints the growth; LIKE is then asked for few words only. LIKE gives the same order as the
-search (title hits first, then newest), so it reads every row; `LIKE, newest only` is the easier question it answers
-early. The database is made for the run and removed afterwards. Times are medians, on SQLite of processor time; compare
-only within one run.
+to 20 clauses of 12 characters, one topic with a title in thirty; they are written in bulk (SQLite, PostgreSQL), because
+the crawl that would bring ten million of them is not what is measured, after a proof that a sample comes out as the
+product writes it. `--flat-from` measures at that size on the way and prints the growth; ask LIKE for few words then
+(`--like 2`). LIKE gives the same order as the search (title hits first, then newest), so it reads every row; `LIKE,
+newest only` is the easier question it answers early. The database is made for the run and removed afterwards. Times are
+medians, on SQLite of processor time; compare only within one run.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-START = datetime(2020, 1, 1, tzinfo=UTC)
-TITLE, BODY = 29, 232
-BATCH = 5000
-CLAUSE, MOST_CLAUSES, FLOORS_OF_A_TOPIC = 12, 20, 30
+sys.path.insert(0, str(ROOT))
+
+from bench._search_fill import fill, prove  # noqa: E402
+from bench._search_texts import Corpus, Floors  # noqa: E402
+
 FLAT = 2.0
 # The bar is for a large archive: in a small one LIKE is fast too, and the fixed cost of a page weighs more.
 JUDGED_AT, BAR = 1_000_000, 50
@@ -68,12 +66,14 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--flat-from", type=int, default=0, help="measure at this size, too, and print the growth")
     parser.add_argument("--like", type=int, default=0, help="words per group that LIKE is asked for; 0: all")
     parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.floors and options.database == "mariadb":
+        parser.error("--floors is written for SQLite and PostgreSQL")
+    return options
 
 
 def set_up_django(options: argparse.Namespace, home: str) -> None:
     os.environ.update(WATCHBOOK_HOME=home, WATCHBOOK_ENV_FILE=f"{home}/none.env")
-    sys.path.insert(0, str(ROOT))
     from watchbook.base.testing import servers
 
     os.environ["DATABASE_URL"] = options.url or servers.database_url(options.database, Path(home))
@@ -83,82 +83,19 @@ def set_up_django(options: argparse.Namespace, home: str) -> None:
     django.setup()
 
 
-class Corpus:
-    """Documents that the same seed makes the same way: words by Zipf's law, put together from a pool of clauses."""
-
-    def __init__(self, seed: int = 7) -> None:
-        self.random = random.Random(seed)
-        characters = [chr(number) for number in range(0x4E00, 0x4E00 + 3000)]
-        self.random.shuffle(characters)
-        self.vocabulary = [
-            "".join(self.random.choices(characters, k=self.random.choice((1, 2, 2, 2, 3)))) for _ in range(20_000)
-        ]
-        weights = [1 / (rank + 3) for rank in range(len(self.vocabulary))]
-        drawn = self.random.choices(self.vocabulary, weights=weights, k=TITLE * 200_000)
-        written = "".join(drawn)
-        self.clauses = [written[at : at + TITLE] for at in range(0, len(written) - TITLE, TITLE)]
-
-    def documents(self, count: int) -> Iterator[Any]:
-        from watchbook.core.search.index import Document
-
-        for number in range(count):
-            # As a crawl would bring them: nearly in order of time, not quite.
-            moment = START + timedelta(minutes=number + self.random.randint(-500, 500))
-            title, *body = self.random.choices(self.clauses, k=1 + BODY // TITLE)
-            yield Document(
-                "bench.item", str(number), "members", title, "".join(body), f"/bench/{number}", moment, "bench"
-            )
-
-
-class Floors(Corpus):
-    """Posts of a forum. Clauses end with a comma, so that the tokens of a post are those of its clauses."""
-
-    def __init__(self, seed: int = 7) -> None:
-        super().__init__(seed)
-        from watchbook.core.search.tokens import attribute_tokens, tokens
-
-        written = "".join(self.clauses)
-        self.clauses = [written[at : at + CLAUSE] for at in range(0, len(written) - CLAUSE, CLAUSE)][:200_000]
-        self.spelt = [" ".join(tokens(clause)) for clause in self.clauses]
-        self.titled = [" ".join("¶" + token for token in tokens(clause)) for clause in self.clauses]
-        self.authors = [" ".join(attribute_tokens(f"u{each}", "nga/7", "")) for each in range(10_000)]
-        self.made = 0
-
-    def rows(self, count: int) -> Iterator[tuple[tuple[Any, ...], tuple[int, str]]]:
-        """Rows of search_documents and of the word index, as a crawl of one board would leave them."""
-        for number in range(self.made, self.made + count):
-            chosen = self.random.choices(range(len(self.clauses)), k=self._clauses())
-            author = self.random.randrange(10_000)
-            moment = (START + timedelta(seconds=20 * number + self.random.randint(-9000, 9000))).isoformat(" ")[:19]
-            words = [self.spelt[each] for each in chosen]
-            title, kind = "", "nga.post"
-            if number % FLOORS_OF_A_TOPIC == 0:
-                title, kind = self.clauses[chosen[0]] + "，" + self.clauses[chosen[-1]], "nga.topic"
-                words += [self.titled[chosen[0]], self.titled[chosen[-1]]]
-            body = "，".join([self.clauses[each] for each in chosen])
-            path = f"/nga/topic/{number // FLOORS_OF_A_TOPIC}/floor/{number % FLOORS_OF_A_TOPIC}/"
-            yield (
-                (number + 1, kind, str(number), "nga", "members", moment, moment, f"{number:032x}", path, title,
-                 f"u{author}", "nga/7", "", None, body),
-                (number + 1, " ".join([*words, self.authors[author]])),
-            )  # fmt: skip
-        self.made += count
-
-    def _clauses(self) -> int:
-        return max(1, min(MOST_CLAUSES, round(self.random.lognormvariate(1.2, 0.8))))
-
-
 def measure(options: argparse.Namespace, connection: Any) -> dict[str, Any]:
     corpus = Floors() if options.floors else Corpus()
     report: dict[str, Any] = {"database": options.database, "documents": options.docs}
     earlier: dict[str, Any] = {}
+    if isinstance(corpus, Floors):
+        report["proved"] = prove(corpus, connection)
     if options.flat_from:
-        seconds = fill(corpus, options.flat_from)
+        seconds = fill(corpus, options.flat_from, connection)
         groups = choose_words(corpus, connection, options.flat_from, options.words)
         earlier = {name: compare(words, connection, options.rounds, options.like) for name, words in groups.items()}
         report["earlier"] = {"documents": options.flat_from, "fill_seconds": round(seconds), "groups": earlier}
         report["earlier"]["sizes"] = sizes(connection)
-    report["fill_seconds"] = round(fill(corpus, options.docs - options.flat_from))
+    report["fill_seconds"] = round(fill(corpus, options.docs - options.flat_from, connection))
     report["sizes"] = sizes(connection)
     if not options.flat_from:
         groups = choose_words(corpus, connection, options.docs, options.words)
@@ -186,58 +123,6 @@ def sizes(connection: Any) -> dict[str, int]:
         else:
             return {}
         return {str(name): round(size / 1e6) for name, size in cursor.fetchall()}
-
-
-def fill_floors(corpus: Floors, count: int) -> None:
-    """The same rows that the product would write, without asking for each whether it is known."""
-    from django.db import connection, transaction
-
-    columns = (
-        "id, kind, object_id, source, scope, occurred_at, indexed_at, fingerprint, url_path, title, author, place,"
-        " site, score, body"
-    )
-    documents = f"INSERT INTO search_documents ({columns}) VALUES ({', '.join(['%s'] * 15)})"
-    words = (
-        "INSERT INTO search_words(rowid, words) VALUES (%s, %s)"
-        if connection.vendor == "sqlite"
-        else "INSERT INTO search_words (document_id, words) VALUES (%s, array_to_tsvector((SELECT array_agg(DISTINCT t)"
-        " FROM unnest(string_to_array(%s, ' ')) AS t)))"
-    )
-    rows, done = corpus.rows(count), 0
-    while batch := list(islice(rows, 4 * BATCH)):
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.executemany(documents, [document for document, _words in batch])
-            cursor.executemany(words, [spelt for _document, spelt in batch])
-        done += len(batch)
-        if done % 500_000 == 0:
-            print(f"{done:,} of {count:,}", file=sys.stderr, flush=True)
-
-
-def fill(corpus: Corpus, count: int) -> float:
-    from django.db import connection, transaction
-
-    from watchbook.core.search import index
-
-    begun = time.monotonic()
-    if isinstance(corpus, Floors):
-        fill_floors(corpus, count)
-        count = 0
-    documents, done = corpus.documents(count), 0
-    while batch := list(islice(documents, BATCH)):
-        with transaction.atomic():
-            index.put(batch)
-        done += len(batch)
-        if sys.stderr.isatty():
-            print(f"\r{done:,} of {count:,}", end="", file=sys.stderr, flush=True)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "ANALYZE search_documents"
-            if connection.vendor == "sqlite"
-            else "ANALYZE TABLE search_documents"
-            if connection.vendor == "mysql"
-            else "VACUUM ANALYZE"
-        )
-    return time.monotonic() - begun
 
 
 def choose_words(corpus: Corpus, connection: Any, count: int, wanted: int) -> dict[str, list[str]]:
@@ -336,6 +221,8 @@ def timed(call: Callable[[], Any], rounds: int) -> tuple[Any, float]:
 def words_of(report: dict[str, Any]) -> str:
     lines = lines_of({**report["earlier"], "database": report["database"]}) if "earlier" in report else []
     lines += lines_of(report)
+    if "proved" in report:
+        lines.append(f"written in bulk as the product writes it: {report['proved']:,} posts compared, equal")
     if "growth" in report:
         shown = ", ".join(f"{name} {growth}x" for name, growth in report["growth"].items())
         lines.append(f"growth with {report['documents'] / report['earlier']['documents']:.0f} times as many: {shown}")
