@@ -15,7 +15,7 @@ from watchbook.base import clock
 from watchbook.base.text import cut
 from watchbook.core.accounts import audit
 from watchbook.systems.reddit.jobs.crawl import full_name
-from watchbook.systems.reddit.models import CommunityCache, DumpImport
+from watchbook.systems.reddit.models import CommunityCache, CommunityPool, DumpImport
 from watchbook.systems.reddit.parse import SkippedLine, parse_line
 from watchbook.systems.reddit.parse import dumps as dumps
 from watchbook.systems.reddit.store.imports import Placed, store_batch
@@ -45,7 +45,10 @@ def import_dump(
     progress: Callable[[dict[str, Any]], None] = lambda figures: None,
     skipped: Callable[[int, str], object] = lambda line, reason: None,
 ) -> DumpImport:
-    """Import a file, from where an interrupted import of the same file ended. A finished one is not read again."""
+    """Import a file, from where an interrupted import of the same file ended.
+
+    A finished one is read again only if communities were added for which it had skipped lines.
+    """
     row = _begin(path, full_name(community) if community else "")
     if row.finished_at is not None:
         return row
@@ -71,6 +74,8 @@ def _begin(path: Path, community: str) -> DumpImport:
         community_name=community,
         defaults={"file_name": cut(path.name, 200), "started_at": now, "updated_at": now},
     )
+    if NOT_LISTED in row.skipped and CommunityPool.objects.filter(created_at__gt=row.started_at).exists():
+        row.begin_again(now)
     return row
 
 

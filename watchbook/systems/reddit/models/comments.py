@@ -185,3 +185,11 @@ class DumpImport(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["fingerprint", "community_name"], name="reddit_imports_once"),
         ]
+
+    def begin_again(self, now: datetime) -> None:
+        """Import from the first line: what is stored already is counted as unchanged."""
+        self.lines = self.new = self.updated = self.unchanged = self.versions = 0
+        self.skipped = {}
+        self.started_at = self.updated_at = now
+        self.finished_at = None
+        self.save()

@@ -5,6 +5,7 @@ Reads lines of a dump file: zstd or plain JSON Lines, with limits for window and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +46,7 @@ def parse_line(line: bytes) -> DumpedItem:
     is_comment = "body" in raw
     if not is_comment and "title" not in raw:
         raise SkippedLine("neither post nor comment")
+    raw = _unescaped(raw) if _ESCAPE.search(line) else raw
     raw = {**raw, **{name: _number(raw[name]) for name in ("created_utc", "edited", "score") if name in raw}}
     if is_comment and not raw.get("parent_id"):
         raw["parent_id"] = raw.get("link_id")
@@ -53,6 +55,29 @@ def parse_line(line: bytes) -> DumpedItem:
     except (KeyError, TypeError, ValueError, OverflowError):
         raise SkippedLine("a field is missing or invalid") from None
     return DumpedItem(item, _retrieved(raw))
+
+
+# What Reddit escapes where `raw_json` is not asked for, as the makers of dumps do not.
+_ESCAPE = re.compile(rb"&(?:amp|lt|gt);")
+_BARE = re.compile("[<>]|&(?!(?:amp|lt|gt);)")
+_SHOWN = ("title", "selftext", "body", "url", "link_flair_text")
+# Captions of galleries and options of polls are not deeper.
+_DEPTH = 6
+
+
+def _unescaped(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts as they were written. One character that is not escaped shows that none is."""
+    if any(isinstance(raw.get(name), str) and _BARE.search(raw[name]) for name in _SHOWN):
+        return raw
+    return {name: _plain(value, _DEPTH) for name, value in raw.items()}
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return value.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    if depth and isinstance(value, dict):
+        return {name: _plain(one, depth - 1) for name, one in value.items()}
+    return [_plain(one, depth - 1) for one in value] if depth and isinstance(value, list) else value
 
 
 def _number(value: Any) -> Any:

@@ -110,6 +110,45 @@ def test_older_text_is_put_before_the_stored_versions(scanner, tmp_path):
     assert run(scanner, dumps_of[0], community="webdev").unchanged == 1  # the same text is no version
 
 
+def test_texts_of_a_dump_are_those_that_a_crawl_stores(scanner, tmp_path):
+    """Dumps hold what Reddit sends without `raw_json`: three characters are escaped."""
+    listed(scanner)
+    world = scanner.world
+    title, text = "Ropes & <lanterns>", "> a quotation\n\nTyped as it is: &amp; and 1 < 2"
+    post = world.post("webdev", title, text)
+    comment = world.comment(post, text)
+    plain = world.post("webdev", "R&amp;D", "Typed with entities: &lt;b&gt; next to <b>")
+    posts = write_dump(world, tmp_path / "RS.zst", [world.posts[post], world.posts[plain]])
+    for file in (posts, write_dump(world, tmp_path / "RC.zst", [world.comments[comment]])):
+        run(scanner, file)
+    kept = PostRaw.objects.get(source_post_id=post)
+    assert (kept.title, kept.content) == (title, text)
+    assert PostRaw.objects.get(source_post_id=plain).title == "R&amp;D"
+    assert Comment.objects.get(comment_id=comment).content == text
+    scanner.crawl("webdev")
+    assert PostSpan.objects.count() == 2, "the crawl sees the same texts"
+
+
+def test_line_of_a_dump_that_was_not_escaped_is_taken_as_it_is():
+    line = {"id": "abc", "subreddit": "webdev", "created_utc": 1_700_000_000, "title": "a & b"}
+    found = [dumps.parse_line(json.dumps({**line, "selftext": text}).encode()).item for text in ("&amp;", "> &gt;")]
+    assert [(one.title, one.text) for one in found] == [("a & b", "&amp;"), ("a & b", "> &gt;")]
+
+
+def test_finished_import_is_read_again_for_communities_that_were_added_since(scanner, tmp_path):
+    listed(scanner)
+    scanner.world.add_community("golang")
+    posts = [scanner.world.post(name, "A lantern", "Text") for name in ("webdev", "golang")]
+    file = write_dump(scanner.world, tmp_path / "RS.zst", list(scanner.world.posts.values()))
+    assert run(scanner, file).skipped == {"community not in the list": 1}
+    scanner.wait(hours=1)
+    with clock.set_to(scanner.now):
+        actions.add_community("golang")
+    again = run(scanner, file)
+    assert (again.lines, again.new, again.unchanged, again.skipped) == (2, 1, 1, {})
+    assert set(PostRaw.objects.values_list("source_post_id", flat=True)) == set(posts)
+
+
 def test_erased_post_and_comment_do_not_return(scanner, tmp_path, operator):
     listed(scanner)
     post = scanner.world.post("webdev", "About zanzibar", "Zanzibar")
