@@ -10,22 +10,11 @@ cost at the smallest, by processor time. Each database is made for the run and r
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
 import time
 
-from bench.nga import DATABASES, ROOT, _set_up_django
+from bench._databases import options_of, run
 
 GROWTH_BAR, MOST_QUERIES = 2.0, 25
-
-
-def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--database", type=lambda text: text.split(","), default=list(DATABASES))
-    parser.add_argument("--sizes", default="10000,100000", help="URLs, comma-separated, growing")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each page is asked")
-    return parser.parse_args()
 
 
 def measure(options: argparse.Namespace) -> list[str]:
@@ -56,26 +45,5 @@ def _judge(first: dict[str, dict[str, float]], last: dict[str, dict[str, float]]
     return missed + [f"{name} costs {times:.1f} times as much" for name, times in growth.items() if times > GROWTH_BAR]
 
 
-def main() -> int:
-    options = read_options()
-    if len(options.database) > 1:  # one process each: a process has one database
-        told = ["--sizes", options.sizes, "--rounds", str(options.rounds)]
-        command = [sys.executable, "-m", "bench.pages_scale", *told, "--database"]
-        return max([subprocess.call([*command, name], cwd=ROOT) for name in options.database])
-    with tempfile.TemporaryDirectory(prefix="watchbook-bench-") as home:
-        _set_up_django(options, home)
-        from django.test.utils import setup_databases, setup_test_environment, teardown_databases
-
-        setup_test_environment()
-        databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=[])
-        try:
-            missed = measure(options)
-        finally:
-            teardown_databases(databases, verbosity=0)
-    for each in missed:
-        print(f"{options.database[0]}: MISSED: {each}", flush=True)
-    return 1 if missed else 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run("bench.pages_scale", options_of(__doc__, unit="URLs").parse_args(), measure))
