@@ -133,7 +133,7 @@ def measure(sizes: list[int], rounds: int, say: Callable[[str], None]) -> dict[s
 
 
 def _costs(client: Any, addresses: dict[str, str], rounds: int) -> dict[str, dict[str, Any]]:
-    """Processor time of this process and of the database's own for it: others use the machine too. Pages in turn."""
+    """Processor time of this process and of the database's own for it: others use the machine too. Pages alternate."""
     from bench._nga_store import Clock
 
     found = {name: {"ms": 0.0, "queries": _queries(client, address)} for name, address in addresses.items()}

@@ -1,7 +1,7 @@
 """Floors from an answer's bytes to rows and versions, beside raw executemany of the same rows.
 
-Posts are about 2 KB. First all floors are new; then every one is edited, which rewrites it, keeps a version and tells
-the stream. The raw side writes every row that the product wrote, read back and ready, with a transaction for each page,
+Posts are about 2 KB. First all floors are new; then every one is edited, which rewrites it, keeps a version and writes
+activity. The raw side writes every row that the product wrote, read back and ready, with a transaction for each page,
 as the product must have: it decodes, parses, renders, compares and asks nothing. Both take turns, some topics each, and
 begin with an empty log of SQLite's, so that each pays for emptying what it wrote itself. What
 counts is processor time, of this process and of the database's own process for it, since others use the machine too;
@@ -27,7 +27,7 @@ TOPICS_IN_A_TURN = 12
 BAR, MOST_QUERIES = 0.40, 3
 ROUNDS = ("new", "edited")
 PARTS = ("parse", "store", "raw")
-# Most of a long post is prose; a few of the board's own phrases with their tags stand in the middle.
+# Most of a long post is prose; a few of the board's own phrases with their tags are in the middle.
 PROSE = "那天晚上我们打到最后一个首领，坦克的血线一直很稳，治疗也没有断过蓝，可是谁都没想到会在最后百分之一倒下。"
 
 
@@ -41,7 +41,7 @@ class Topics:
         self.write("原文：")
 
     def write(self, mark: str) -> None:
-        """Every post anew. Notes stay short, as they are on the site."""
+        """Every post again. Notes stay short, as they are on the site."""
         for tid in self.tids:
             for post in self.world.topics[tid].posts.values():
                 words = self.board.life.words()

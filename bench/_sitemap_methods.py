@@ -57,7 +57,7 @@ def watchbook_snapshot(url: str, folder: Path) -> list[Any]:
 
 
 def read_watchbook(url: str) -> dict[str, float]:
-    # Imports are not measured, for nobody; this one is loaded late otherwise.
+    # Imports are not measured, for either side; this one is loaded late otherwise.
     import lxml.etree  # noqa: F401
 
     import watchbook.systems.sitemaps.parse  # noqa: F401
@@ -222,7 +222,7 @@ def check_advertools(url: str) -> dict[str, float]:
 
 
 def download(url: str) -> dict[str, float]:
-    """The least anybody can do who has no validators: fetch every file and see that it is the same as before."""
+    """The least that a client without validators can do: fetch every file and see that it is the same as before."""
     import hashlib
 
     def digest(address: str) -> bytes:

@@ -47,7 +47,7 @@ def desk(url: str) -> Iterator[Callable[[], dict[str, Any]]]:
 
 
 def _checker(url: str) -> Callable[[], dict[str, Any]]:
-    import lxml.etree  # noqa: F401 - imports are not measured, for nobody
+    import lxml.etree  # noqa: F401 - imports are not measured
     import zstandard  # noqa: F401
 
     import watchbook.project.urls  # noqa: F401
@@ -128,7 +128,7 @@ def check_unchanged(url: str) -> dict[str, float]:
 
 def stored_bytes(url: str) -> dict[str, float]:
     """What one unchanged check leaves behind: `stored` in tables, indexes and files; `queued` for its run, which the
-    queue forgets after two weeks."""
+    queue deletes after two weeks."""
     with desk(url) as check:
         from watchbook.core.jobs.models import JobRun  # after Django is set up
 

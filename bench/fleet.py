@@ -1,4 +1,4 @@
-"""A whole fleet due at once: 2,000 monitors on 200 hosts, four `watchbook worker` processes, PostgreSQL and Redis.
+"""A whole fleet due together: 2,000 monitors on 200 hosts, four `watchbook worker` processes, PostgreSQL and Redis.
 
     python -m bench.fleet [--monitors N] [--hosts N] [--workers N] [--database postgres|sqlite|mariadb]
 
@@ -67,7 +67,7 @@ def installation(home: str, kind: str) -> Iterator[None]:
 
 
 def _unused(server: str) -> str:
-    """A Redis database with nothing in it: whoever uses the server beside us keeps what is theirs."""
+    """A Redis database with nothing in it: other users of the server keep their data."""
     import redis
 
     from watchbook.base.testing import servers

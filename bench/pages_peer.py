@@ -3,10 +3,10 @@
     BENCH_CHANGEDETECTION=folder BENCH_PAGES=folder python -m bench.pages_peer
 
 BENCH_CHANGEDETECTION is a virtual environment with changedetection.io; BENCH_PAGES a checkout of
-article-extraction-benchmark, whose pages are read in turn until 10,000 are reached. Without it pages of the stand-in
-are read, without the environment only ours, and the output says so. Each side is one process that reads the page,
-takes title, prices and text out of it and makes what it compares; ours takes the head fields and compares with the
-version before, too. There is no bar: the peer keeps all text of a page, we look for its main text.
+article-extraction-benchmark, whose pages are read one after the other until 10,000 are reached. Without it pages of
+the stand-in are read, without the environment only ours, and the output says so. Each side is one process that reads
+the page, extracts title, prices and text and prepares the comparison; ours also reads the head fields and compares with
+the version before. There is no bar: the peer keeps all text of a page, we extract its main text.
 """
 
 from __future__ import annotations

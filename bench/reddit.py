@@ -1,7 +1,7 @@
 """A listing of a hundred real-sized posts from loopback to stored rows: ours against the official client's way.
 
-Theirs: praw objects, 23 fields picked, one update_or_create each. Ours: one visit, walked and stored, with versions and
-hot copies. CPU time of the reading process, for posts nobody knows yet and for known ones with other scores. Bar: 5
+Theirs: praw objects, 23 fields picked, one update_or_create each. Ours: one crawl, walked and stored, with versions and
+hot copies. CPU time of the reading process, for new posts and for known ones with other scores. Bar: 5
 times. What the search index costs on top is printed apart: the other side has none.
 """
 
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def reddit_in_a_process() -> str:
-    """The stand-in in a child, so that what serving costs is nobody's. Every answer has other scores."""
+    """The stand-in in a child, so that the cost of serving counts for neither side. Every answer has other scores."""
     reading, writing = os.pipe()
     child = os.fork()
     if child:

@@ -160,7 +160,7 @@ def compare_all(options: argparse.Namespace) -> int:
     bars = Bars()
     with tempfile.TemporaryDirectory(prefix="watchbook-bench-") as folder:
         children = 2 if options.quick else BASE_CHILDREN
-        # In a process of its own, so that this one stays small and the server's work is nobody's CPU time.
+        # In a process of its own, so that this one stays small and the server's work counts for neither side.
         command = [sys.executable, "-m", "bench.sitemaps", "--site", folder, str(children)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as site:
             try:

@@ -1,6 +1,6 @@
 """The control API under /_standin/: a test in another process reads the log and the ledger and scripts faults.
 
-GET    /_standin/requests[?path=&after=]   what was asked        DELETE forgets it
+GET    /_standin/requests[?path=&after=]   what was asked        DELETE clears it
 GET    /_standin/ledger                    what the site holds
 GET    /_standin/faults                    rules in force         DELETE [?number=] lifts them
 POST   /_standin/faults                    {"on": {"path": "/x", "nth": 2}, "do": "answer", "with": {"status": 503}}

@@ -53,7 +53,7 @@ class Shelf:
         return sum(kind in KINDS[system] for kind, _ in self.filed)
 
     def one_round(self, desk: DemoServer, truths: Mapping[str, Truth]) -> tuple[tuple[Any, ...], bool]:
-        """File one thing of each system, write a remark on the first, and look at everything again."""
+        """File one thing of each system, write a comment on the first, and read everything again."""
         self.set_up(desk)
         wrong = []
         for system, is_true in truths.items():

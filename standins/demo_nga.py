@@ -37,7 +37,7 @@ class Forum:
         self.board.life.live(times, longest_minutes=0)
 
     def live(self) -> None:
-        """People write; somebody edits and a moderator deletes."""
+        """Users write; one edits and a moderator deletes."""
         self.go_on(4)
         tid = max(self.world.topics, key=lambda one: self.world.topics[one].posted_at)
         edited, deleted = self.board.life.reply(tid), self.board.life.reply(tid)

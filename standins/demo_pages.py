@@ -99,7 +99,7 @@ class Harbour:
         return row, (read, seen) == (PIERS, wanted)
 
     def _looked(self, server: DemoServer) -> Counter[str]:
-        """The schedule looks at the list every few minutes; a user selects *Check now*."""
+        """The schedule reads the list every few minutes; a user selects *Check now*."""
         server.ask("POST", f"/pages/sites/{self.site_id}/check")
         return self.events(server)
 

@@ -54,7 +54,7 @@ class Communities:
         self.move_on()
 
     def move_on(self) -> None:
-        """Since then: one post was edited, one was removed, and everywhere somebody wrote."""
+        """Since then: one post was edited, one was removed, and there are new comments everywhere."""
         self.world.hold_time(None)
         edited, removed = (self.world.community(name).posts[-1] for name in NAMES[:2])  # type: ignore[union-attr]
         self.world.edit(edited, f"{self.world.posts[edited].text} Edited: the lantern was a beacon.")
@@ -66,7 +66,7 @@ class Communities:
             self.world.comment(self._post(name), self._words(8))
 
     def go_on(self) -> None:
-        """A little life: somebody writes, now and then edits it, and now and then a moderator comes by."""
+        """New content: a user writes, now and then edits it, and now and then a moderator comes by."""
         made = self._post(self._chance.choice(NAMES))
         self.world.comment(self._chance.choice(list(self.world.posts)), self._words(12))
         older = self._chance.choice(list(self.world.posts))
@@ -77,7 +77,7 @@ class Communities:
             self.world.remove(older)
 
     def one_round(self, server: DemoServer) -> tuple[tuple[Any, ...], bool]:
-        """Visit everybody, look posts up again: every post, every text and every removal is known."""
+        """Crawl every community, look posts up again: every post, every text and every removal is known."""
         server.patiently("reddit", "crawl", "--force", "--json")
         server.patiently("jobs", "run", "reddit.recheck", "--json")
         wanted = self.expected()

@@ -63,7 +63,7 @@ class FaultProxy:
         self._do(self._cut())
 
     def refuse(self, *, cut: bool = True) -> None:
-        """Nobody listens: new connections are refused; the old ones are reset as well unless told otherwise."""
+        """Nothing listens: new connections are refused; the old ones are reset as well unless set otherwise."""
         self._do(self._close_door())
         if cut:
             self.cut()
@@ -77,7 +77,7 @@ class FaultProxy:
         self._do(self._set_flow(False))
 
     def half_open(self) -> None:
-        """Bytes vanish and nobody is told, as with a peer that lost its power. `heal()` resets these connections."""
+        """Bytes vanish without an error, as with a peer that lost its power. `heal()` resets these connections."""
         self._is_deaf = True
 
     def cut_after(self, size: int, direction: Direction = "down") -> None:

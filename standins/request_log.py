@@ -82,11 +82,11 @@ class RequestLog:
             return self._statuses.get(request.number)
 
     def wait_for(self, predicate: Callable[[RequestLog], object], timeout: float = 5.0) -> None:
-        """Wait until the predicate holds for this log; looked at when a request arrives and when one is answered."""
+        """Wait until the predicate holds for this log; checked when a request arrives and when one is answered."""
         wait_until(self._journal.changed, lambda: predicate(self), timeout)
 
     def clear(self) -> None:
-        """Forget what was; requests in flight stay in flight."""
+        """Clear the log; requests in flight stay in flight."""
         with self._journal.changed:
             self._journal.clear()
             self._statuses.clear()

@@ -15,7 +15,7 @@ from standins.ports import LoopbackPort
 
 IDLE_SECONDS = 60.0
 LONGEST_LINE = 4 * 1024 * 1024
-# Linux tells about a peer that left even while unread bytes lie in the buffer; elsewhere only a dead socket shows.
+# Linux reports a peer that left even while unread bytes lie in the buffer; elsewhere only a dead socket shows.
 GONE = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 CLIENT_LEFT = (ConnectionError, TimeoutError, ssl.SSLError, EOFError)
 

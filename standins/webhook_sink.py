@@ -67,7 +67,7 @@ class Delivery:
 
 
 class WebhookSink(Site):
-    """Says 200 to everything on any path unless told otherwise by `plan` or by `faults`."""
+    """Says 200 to everything on any path unless set otherwise by `plan` or by `faults`."""
 
     def respond(self, request: Request) -> Answer:
         return Answer.json({"ok": True})

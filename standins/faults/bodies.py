@@ -56,7 +56,7 @@ class BodyVerbs(Verbs):
         return self._instead(lambda answer: replace(answer, body=b"<!-- nothing today -->"))
 
     def truncate(self, keep: float = 0.5, *, after: int | None = None) -> Self:
-        """A share of the body under a Content-Length that fits the share, so that only the content can tell."""
+        """A share of the body under a Content-Length that fits the share, so that only the content shows it."""
 
         def change(answer: Answer) -> Answer:
             body = answer.whole_body()
@@ -75,7 +75,7 @@ class BodyVerbs(Verbs):
         return self.treat(treatment)
 
     def partial(self) -> Self:
-        """206 with the first half, though nobody asked for a range."""
+        """206 with the first half, although no range was requested."""
 
         def change(answer: Answer) -> Answer:
             body = answer.whole_body()
@@ -107,7 +107,7 @@ class BodyVerbs(Verbs):
         return self._instead(change)
 
     def label_encoding(self, name: str = "br") -> Self:
-        """An encoding that nobody asked for and that is not even true."""
+        """An encoding that was not requested and that is not even true."""
         return self._instead(lambda answer: answer.with_headers({"Content-Encoding": name}))
 
     def truncated_gzip(self, keep: float = 0.5) -> Self:

@@ -16,13 +16,13 @@ from standins.messages import Request
 from standins.occurrences import Counted, Which
 from standins.tcp import Connection
 
-# True lets the connection go on, False ends it.
+# True lets the connection continue, False ends it.
 Mood = Callable[[Connection], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """Which requests a rule looks at; everything given must fit."""
+    """Which requests a rule matches; everything given must fit."""
 
     path: str = "*"
     method: str | None = None
@@ -67,7 +67,7 @@ class ConnectionRule(Counted):
         return self._set(lambda connection: connection.close())
 
     def say(self, words: bytes | str) -> Self:
-        """These bytes to whoever connects, unasked; on a TLS site that is garbage instead of a handshake."""
+        """These bytes to every client that connects, unasked; on a TLS site that is garbage instead of a handshake."""
         return self._set(lambda connection: connection.send(as_bytes(words)))
 
     def delay(self, seconds: float) -> Self:

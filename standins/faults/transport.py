@@ -42,7 +42,7 @@ class TransportVerbs(Verbs):
         return self.treat(treatment)
 
     def drip(self, every: float = 0.5, chunk: int = 1) -> Self:
-        """The headers come at once, the body a few bytes at a time."""
+        """The headers come immediately, the body a few bytes at a time."""
 
         def treatment(exchange: Exchange) -> None:
             answer = _whole(exchange)

@@ -63,7 +63,7 @@ class NgaBoard(Site):
         self._given: list[Served] = []
 
     def begin_run(self) -> int:
-        """The reader starts anew; two absences in one run count once."""
+        """The reader starts again; two absences in one run count once."""
         self.run += 1
         return self.run
 

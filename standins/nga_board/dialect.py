@@ -1,6 +1,6 @@
 """The same data in the site's serialisers, with everything that makes its JSON none. Bytes out.
 
-Marks of the private use area stand for what no JSON writer prints: a raw TAB, a text printed as a bare number, and
+Marks of the private use area represent what no JSON writer prints: a raw TAB, a text printed as a bare number, and
 keywords in another encoding than the rest.
 """
 

@@ -1,4 +1,4 @@
-"""The guest gate: a first visit gets a page whose script sets a cookie and comes back."""
+"""The guest gate: a first request gets a page whose script sets a cookie and comes back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SAID = "访客不能直接访问"
 
 
 class Gate:
-    """`open` lets everybody in, `ask` those who bring the script's cookie, `shut` nobody but people with an account.
+    """`open` lets everybody in, `ask` those who bring the script's cookie, `shut` only people with an account.
 
     `status` is what the gate page comes with (200 now and then). A pass is good for `good_for` requests, if that is
     set. `is_old` shows no token in the script: the time alone is the cookie.

@@ -17,7 +17,7 @@ WINDOW_DAYS = 3
 
 @dataclass(frozen=True)
 class Known:
-    """What an archive has of a topic. `next_page`: where an unfinished one goes on."""
+    """What an archive has of a topic. `next_page`: where an unfinished one continues."""
 
     last_post_at: int | None = None
     last_floor: int | None = None

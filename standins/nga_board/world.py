@@ -94,7 +94,7 @@ class World:
             topic.modified_at = self.now
 
     def move(self, tid: int, fid: int, *, leave_mirror: bool = False) -> None:
-        """To another board; the list may go on to show a row that stands for it."""
+        """To another board; the list may still show a row that refers to it."""
         with self.lock:
             if leave_mirror:
                 self.mirror(tid)
@@ -123,7 +123,7 @@ class World:
         self.topics[tid].moved_by = int(hours * 3600)
 
     def fill(self, tid: int, floors: int) -> None:
-        """So many more floors at once, without making them: a thousand pages cost nothing."""
+        """So many more floors together, without making them: a thousand pages cost nothing."""
         with self.lock:
             topic = self.topics[tid]
             topic.filler = topic.total - 1 + floors
@@ -132,7 +132,7 @@ class World:
     # Rows that are no topics
 
     def mirror(self, tid: int, title: str = "") -> int:
-        """A row that stands for a topic, under a number of its own."""
+        """A row that refers to a topic, under a number of its own."""
         with self.lock:
             shown = written(title) or f"[{self.names.get(self.topics[tid].fid, '')}]{self.topics[tid].title}"
             number = self._tid()
@@ -191,7 +191,7 @@ class World:
             topic.modified_at = self.now
 
     def punish(self, tid: int, pid: int) -> None:
-        """The moderators wrap the post; no stamp tells of it."""
+        """The moderators wrap the post; no timestamp shows it."""
         with self.lock:
             post = self.topics[tid].by_pid(pid)
             source = f"[lessernuke]{post.content.source}[/lessernuke]"

@@ -83,7 +83,7 @@ def author_id(number: int) -> str:
 
 
 class Ledger:
-    """Thread-safe: many connections ask at once."""
+    """Thread-safe: many connections ask in parallel."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()

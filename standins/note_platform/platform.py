@@ -88,7 +88,7 @@ class NotePlatform(Site):
         self.ledger.accounts[session].mood = mood
 
     def live(self, count: int = 3) -> None:
-        """Somebody writes; now and then somebody takes a note away."""
+        """Users write; now and then one deletes a note."""
         for _ in range(count):
             self.add(f"Lantern walk {len(self.ledger.notes) + 1}", "Lights along the river.", tags=["lantern"])
         if self._life.random() < 0.3:

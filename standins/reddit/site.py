@@ -66,7 +66,7 @@ class RedditSite(Site):
         return self.address("/api/v1/access_token")
 
     def environment(self) -> dict[str, str]:
-        """What a program needs to be told in order to talk to this Reddit instead of the real one."""
+        """What a program needs to know in order to use this Reddit instead of the real one."""
         client_id, secret = next(iter(self.clients.items()))
         return {
             "REDDIT_CLIENT_ID": client_id,

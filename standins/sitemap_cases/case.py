@@ -25,7 +25,7 @@ FAILURES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a reader made of a case; `failure` is a kind out of FAILURES, `urls` None when it does not tell."""
+    """What a reader made of a case; `failure` is a kind out of FAILURES, `urls` None when it is unknown."""
 
     count: int = 0
     complete: bool = False

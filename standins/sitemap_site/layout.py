@@ -12,7 +12,7 @@ TOP = "/sitemap.xml"
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """`children` None is one plain urlset. In `blocks` neighbours stay together and a removal moves nobody;
+    """`children` None is one plain urlset. In `blocks` neighbours stay together and a removal moves none;
     `dealt` like cards puts neighbours into different children. `depth` 2 is an index of indexes.
 
     Packing: `plain`, `file` (.xml.gz), `encoding` (Content-Encoding: gzip), `both` (two layers).

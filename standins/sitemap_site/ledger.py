@@ -39,7 +39,7 @@ class Changes:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing that people are told of."""
+        """Not notified."""
         return not (self.added or self.removed or self.modified)
 
 
@@ -116,7 +116,7 @@ class Ledger:
             return list(shelf.pages(range(shelf.places)))
 
     def changes_between(self, before: Moment, after: Moment) -> Changes:
-        """What a perfect reader would find. Only what was touched is looked at, so a million pages cost nothing."""
+        """What a perfect reader would find. Only what was touched is compared, so a million pages cost nothing."""
         with self.lock:
             start, end = self._number_at(before), self._number_at(after)
             touched = {entry.url for entry in self._entries[start:end] if entry.bulk is None}

@@ -1,4 +1,4 @@
-"""The files of a site: made once, kept as bytes, made anew only when something they hold has changed."""
+"""The files of a site: made once, kept as bytes, made again only when something they hold has changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Form:
 
 
 class Press:
-    """Not thread-safe by itself: the site holds its ledger's lock around every call."""
+    """Not thread-safe alone: the site holds its ledger's lock around every call."""
 
     def __init__(self, ledger: Ledger, address: Callable[[str], str]) -> None:
         self.layout = Layout()
@@ -60,7 +60,7 @@ class Press:
         # Files that are no longer served are kept: one that returns with other content needs a later date.
 
     def touch(self, places: Iterable[int]) -> None:
-        """These pages changed: their children and everything that lists all pages must be made anew."""
+        """These pages changed: their children and everything that lists all pages must be made again."""
         self._touched_at = self._ledger.clock()
         children = {self.layout.child_of(place) for place in places}
         for child in children:
@@ -120,7 +120,7 @@ class Press:
         digest = hashlib.sha256(body).hexdigest()[:20]
         if old is not None and old.digest == digest:
             return old
-        # Dates on the wire have whole seconds: two versions within one must still be told apart.
+        # Dates on the wire have whole seconds: two versions within one must still differ.
         changed_at = self._touched_at if old is None else max(self._touched_at, old.changed_at + SECOND)
         return File(body, digest, changed_at, form.content_type, form.encoding)
 

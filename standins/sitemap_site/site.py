@@ -75,7 +75,7 @@ class SitemapSite(Site):
             self.add(page, lastmod)
 
     def add_bulk(self, count: int, seed: int = 1, name: str = "catalogue") -> None:
-        """Many made-up pages at once; a million take a few seconds and no memory beyond the files."""
+        """Many made-up pages together; a million take a few seconds and no memory beyond the files."""
         with self.ledger.lock:
             self.press.touch(self.ledger.put_bulk(Bulk(self.base, count, seed, name)))
 

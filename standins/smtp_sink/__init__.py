@@ -1,4 +1,4 @@
-"""A real mail server that keeps everything it is given and fails as it is told.
+"""A real mail server that keeps everything it is given and fails as it is set.
 
 with SmtpSink() as sink:
     sink.on("anna@example.com", nth=1).refuse(450)

@@ -15,7 +15,7 @@ from standins.waitable_list import WaitableList
 
 
 class SmtpSink(TcpServer):
-    """`tls` is a server-side SSLContext. STARTTLS is offered when there is one, unless told otherwise: `refuse`
+    """`tls` is a server-side SSLContext. STARTTLS is offered when there is one, unless set otherwise: `refuse`
     offers it and says no, `broken` says yes and then talks nonsense. With `users` only they may send."""
 
     def __init__(
@@ -68,7 +68,7 @@ class SmtpSink(TcpServer):
         return self.journal.wait_for(predicate, timeout)
 
     def clear(self) -> None:
-        """Forget mails, commands and scripts."""
+        """Clear mails, commands and scripts."""
         self.journal.clear()
         self.commands.clear()
         self.script.clear()

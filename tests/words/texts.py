@@ -1,4 +1,5 @@
-"""Collects every text that people read: catalogues, templates, output and help of commands, options, the API document.
+"""Collects every text that people read: catalogues, templates, output and help of commands, options, the API document,
+comments, docs.
 
 `python -m tests.words.texts [PART OF A PATH]` prints the texts that contain a refused word.
 """
@@ -6,8 +7,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +176,37 @@ def _sentences(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value if " " in node.value else ""
 
 
+def comments() -> Iterator[Text]:
+    """Docstrings and comments of the package, of the stand-ins, benches and scripts."""
+    root = PACKAGE.parent
+    folders = (PACKAGE, *(root / name for name in ("standins", "bench", "scripts")))
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        if not {"tests", "migrations"} & set(path.parts):
+            source = path.read_text("utf-8")
+            for number, words in (*_docstrings(ast.parse(source)), *_comments(source)):
+                yield Text(f"{path.relative_to(root)}:{number}", " ".join(words.split()))
+
+
+def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        is_owner = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_owner and (text := ast.get_docstring(node)):
+            yield node.body[0].lineno, text
+
+
+def _comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield comments; lines that follow each other are one."""
+    number, words = 0, ""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if words and token.start[0] != number + words.count("\n") + 1:
+                yield number, words
+                words = ""
+            number = number if words else token.start[0]
+            words = f"{words}\n{token.string.lstrip('# ')}" if words else token.string.lstrip("# ")
+    yield number, words
+
+
 def docs() -> Iterator[Text]:
     """The pages for users, operators and contributors; the changelog is history and keeps its words."""
     root = PACKAGE.parent
@@ -195,6 +229,7 @@ PARTS = {
     "commands": commands,
     "api": api,
     "spoken": spoken,
+    "comments": comments,
     "docs": docs,
 }
 

@@ -103,7 +103,7 @@ def key_of(encrypted: str) -> str:
 
 
 def is_current(encrypted: str) -> bool:
-    """Tell whether a value is encrypted with the current key."""
+    """Return whether a value is encrypted with the current key."""
     return encrypted.startswith(f"v2:{_default_cipher().ring.current}:")
 
 

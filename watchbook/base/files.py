@@ -65,7 +65,7 @@ _SVG = re.compile(rb"<(\w+:)?svg[\s>]", re.I)
 
 
 def type_of(head: bytes, name: str) -> str:
-    """Return the media type of a file from its first bytes; the name only tells kinds of zip apart."""
+    """Return the media type of a file from its first bytes; the name only distinguishes kinds of zip."""
     for start, found in _STARTS:
         if head.startswith(start):
             suffix = name.rpartition(".")[2].lower()
@@ -119,7 +119,7 @@ def inspect(path: Path, name: str = "") -> Facts:
         try:
             found = _call("inspect_task", {"media_type": kind}, path)
         except sandbox.TaskError:
-            pass  # too slow or too big to look at: a file like any other
+            pass  # too slow or too big to read: treated as any other file
     return Facts(kind, found.get("width"), found.get("height"))
 
 

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def die_with_parent(lifeline: int) -> None:
-    """Nobody writes into the lifeline; when its other end closes, the kernel sends SIGIO, whose default is death.
+    """Nothing is written to the lifeline; when its other end closes, the kernel sends SIGIO, which ends the process.
 
     PR_SET_PDEATHSIG would fire already when the thread that started us ends.
     """
@@ -106,7 +106,7 @@ def limits(request: dict[str, Any]) -> Iterator[None]:
 
 
 def memory() -> tuple[int, int]:
-    """Address space and resident memory in bytes; zeros where the system does not tell."""
+    """Address space and resident memory in bytes; zeros where the system reports none."""
     try:
         with open("/proc/self/statm", "rb") as file:
             size, resident, *_ = file.read().split()

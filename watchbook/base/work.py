@@ -3,9 +3,9 @@
     beat()                      extends the lease of the running job; called after each fetch and each written batch
     with counted() as count:    count.requests and count.bytes of the block; counts nest
     with counted(most=12):      the HTTP client refuses the 13th request of the block before it is sent
-    crash_point(name)           kills this process if CRASH_AT=name:n names its n-th visit
+    crash_point(name)           kills this process if CRASH_AT=name:n names its n-th pass
 
-A lease is extended by progress only: a thread that extends it would go on while the work hangs.
+A lease is extended by progress only: a thread that extends it would continue while the work hangs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Count:
 
     @property
     def is_spent(self) -> bool:
-        """Tell whether this count or one around it allows no further request."""
+        """Return whether this count or one around it allows no further request."""
         own = self._most is not None and self.requests >= self._most
         return own or (self._outer is not None and self._outer.is_spent)
 
@@ -91,7 +91,7 @@ _visits: Counter[str] = Counter()
 
 
 def crash_point(name: str) -> None:
-    """Kill this process (CRASH_AT=name:n) or stop it (CRASH_AT=name:n:stop) at its n-th visit of this point."""
+    """Kill this process (CRASH_AT=name:n) or stop it (CRASH_AT=name:n:stop) at its n-th pass of this point."""
     if not _plan:
         return
     wanted, _, when = _plan.partition(":")

@@ -121,7 +121,7 @@ class Example:
     title: str | Promise
     text: str
     icon: str
-    # kinds of Found that this example stands for
+    # kinds of Found that this example represents
     kinds: tuple[str, ...] = ()
 
 

@@ -178,7 +178,7 @@ class Card:
 
     @property
     def trend(self) -> list[Value]:
-        """The last TREND_DAYS days, oldest first, None where nothing was measured. Days still to come are left out."""
+        """The last TREND_DAYS days, oldest first, None where nothing was measured. Future days are omitted."""
         if not self.days:
             return []
         last = max(self.days)

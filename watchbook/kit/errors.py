@@ -58,7 +58,7 @@ NOT_FOUND = Fault(
     _("The page was removed, or you do not have access to it. Nothing was changed."),
     _("Check the address, or use the search."),
 )
-# Whoever is not signed in has nothing to search in; the words do not depend on what there is.
+# Users who are not signed in cannot search; the words do not reveal what exists.
 NOT_FOUND_OUTSIDE = replace(NOT_FOUND, remedy=_("Check the address, or sign in."))
 TOO_MANY = Fault(
     429,
@@ -93,7 +93,7 @@ DISK_FULL = Fault(
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    # The host or the session may be what is wrong, so nothing of the request is looked at.
+    # The host or the session may be what is wrong, so nothing of the request is used.
     return _answer(request, BAD_REQUEST, is_bare=True)
 
 

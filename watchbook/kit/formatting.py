@@ -42,7 +42,7 @@ def today() -> date:
 
 
 def local(moment: datetime) -> datetime:
-    """The moment in the reader's zone; a moment without a zone is taken for UTC."""
+    """The moment in the reader's zone; a moment without a zone is read as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.get_fixed_timezone(0))
     return timezone.localtime(moment)

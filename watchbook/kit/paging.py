@@ -1,7 +1,7 @@
 """Pages by key for lists that may be long: the hundredth page costs what the first one does.
 
 Newest first by one column and the primary key. `keyset(rows, request.GET, by="occurred_at")` makes one query, at most
-two; "kit/_pager.html" draws Newer and Older. The column must not be null and should stand in an index with the key.
+two; "kit/_pager.html" draws Newer and Older. The column must not be null and should be in an index with the key.
 
 A cursor is text in an address: `encode_cursor` writes it, `decode_cursor` reads it and trusts nothing.
 """
@@ -88,7 +88,7 @@ def beyond(column: str, value: Any, key: str, pk: Any, *, is_backwards: bool, ke
 
 
 Row = TypeVar("Row", bound=Model)
-# What says where in a list somebody is; another question begins at its first page.
+# The parameters of the position in a list; other filters start at the first page.
 PLACES = ("older", "newer", "cursor")
 
 
@@ -268,7 +268,7 @@ def read_cursor(rows: QuerySet[Any], by: str, text: object) -> tuple[Any, Any] |
 
 
 def with_values(asked: QueryDict, **values: str) -> str:
-    """The query of this page with other values; an empty one is left out, and the list begins anew."""
+    """The query of this page with other values; an empty one is omitted, and the list starts at its first page."""
     made = asked.copy()
     for name in (*PLACES, *values):
         made.pop(name, None)

@@ -42,7 +42,7 @@ HOUSE = {
     "docs": "watchbook.project.manual",
     "new-source": "watchbook.project.new_source",
 }
-# Commands that stay until they are told to end.
+# Commands that run until they are stopped.
 SERVING = {"up", "web", "worker", "beat"}
 # Commands that must find the database as it is, or need none.
 NO_TABLES = {*SERVING, "backup", "doctor", "move", "restore", "docs", "new-source"}
@@ -112,7 +112,7 @@ def program(ctx: click.Context, debug: bool) -> None:
     name = ctx.invoked_subcommand
     if {"--help", "-h"} & set(sys.argv):
         return
-    # `doctor` says it of every setting and goes on; `up` and `web` need what they read.
+    # `doctor` reports every setting and continues; `up` and `web` stop at the first.
     if name not in {"doctor", "up", "web"}:
         from watchbook.core.ops.server import check_settings  # needs the settings
 
@@ -173,7 +173,7 @@ def main() -> None:
 
 
 def _checkpoint() -> None:
-    """At the end of every command: the SQLite file is complete by itself, so that a copy of it alone is, too."""
+    """At the end of every command: the SQLite file is complete without its log, so that a copy of it alone is, too."""
     if "django.db" in sys.modules:
         from watchbook.base.store.folder import checkpoint
 
@@ -181,7 +181,7 @@ def _checkpoint() -> None:
 
 
 def _worded(error: Exception) -> tuple[str, str]:
-    """What can happen to anybody as a sentence; the rest, which is our mistake, by its name. And a code for each."""
+    """Expected errors as a sentence; others, which are faults of Watchbook, by their name; and a code for each."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}.", "file"
     if type(error).__name__ in {"OperationalError", "InterfaceError"}:  # Django's, or that of a database itself
@@ -194,7 +194,7 @@ def _prepare() -> None:
     if sys.argv[1:] != ["--version"]:
         import django
 
-        # What is loaded now stays for good. Looking through it for garbage takes a fifth of the start.
+        # What is loaded now stays for the life of the process. Searching it for garbage takes a fifth of the start.
         gc.disable()
         django.setup()
         gc.freeze()

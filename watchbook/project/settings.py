@@ -34,7 +34,7 @@ if not os.access(HOME, os.W_OK | os.X_OK):
 
 SECRET_KEY = options.SECRET_KEY.value or secret_file(HOME / "keys" / "secret_key")
 if not all(re.fullmatch(r"[\w-]{1,20}:.{16,}", pair) for pair in options.SECRETS_KEYS.value):
-    # Left out silently, they would make way for a new key, and nothing that is sealed could be opened.
+    # If they were skipped silently, a new key would replace them, and no stored secret could be decrypted.
     raise InvalidSetting(
         "WATCHBOOK_SECRETS_KEYS: each key is written id:key, with at least 16 characters behind the colon"
     )
@@ -59,7 +59,7 @@ DATABASE_FOR_URL = database
 # Processes on several hosts share the database and the broker, not a folder.
 _SHARED = bool(BROKER_URL.value) and "sqlite" not in DATABASES["default"]["ENGINE"]
 BLOBS = BLOBS_OPTION.value or ("database" if _SHARED else "files")
-# Names of the notices and icons of the style sheet.
+# Names of the messages and icons of the style sheet.
 MESSAGE_TAGS = {20: "info", 25: "ok", 30: "warn", 40: "bad"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -233,7 +233,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-# Static files come straight from the installed packages: no collect step to forget.
+# Static files come straight from the installed packages: no separate collect step.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_MAX_AGE = 3600

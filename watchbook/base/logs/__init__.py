@@ -154,7 +154,7 @@ def hide_tracebacks() -> None:
 
 
 def log_uncaught() -> None:
-    """For long-lived processes: what nobody caught goes through the log, not raw to standard error."""
+    """For long-lived processes: uncaught errors go through the log, not unmasked to standard error."""
 
     def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
@@ -173,7 +173,7 @@ def log_uncaught() -> None:
 
 
 class _Shown:
-    """Stands in a report for a value; its repr is already masked."""
+    """Replaces a value in a report; its repr is already masked."""
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
@@ -204,7 +204,7 @@ class ReportFilter(SafeExceptionReporterFilter):
 
 
 class Reporter(ExceptionReporter):
-    """The last look at the finished report: error messages and source lines may hold secrets, too."""
+    """Mask the finished report: error messages and source lines may hold secrets, too."""
 
     def __init__(
         self,

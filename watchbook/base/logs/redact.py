@@ -1,6 +1,6 @@
 """Takes secrets out of text: by the name that stands before them, and by their value.
 
-`remember(secret)` is called by whoever holds a secret in the clear; from then on that value, in the forms in which it
+`remember(secret)` is called by code that holds a secret in the clear; from then on that value, in the forms in which it
 usually travels, is masked in everything this process logs. `text()` is for one string, `line()` for one log line,
 `mapping()` for fields; a `Secret` does not show itself. Patterns are bounded on both sides, so that hostile text costs
 linear time.
@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from watchbook.base import env
 
-# Telling wherever they stand in a word; short ones must be the whole word or its last part ("keyword" is none).
+# Secret wherever they occur in a word; short ones must be the whole word or its last part ("keyword" is none).
 _TELLING = r"token|secret|passw|passphrase|session|signature|credential|cookie|authorization|csrf|api_?key|apikey"
 _SHORT = r"key|keys|sig|auth|pwd|pass|pw|sid|otp"
 # Bounded on both sides, so that a run of 100,000 letters costs linear time.
@@ -41,7 +41,7 @@ def hides(name: object) -> bool:
     return _WHOLE.match(str(name)[-80:]) is not None
 
 
-# Shorter ones would mask half of every line; nobody should have them.
+# Shorter ones would mask half of every line; no secret should be that short.
 SHORTEST = 6
 # Parts of a bigger secret (a cookie's values, a configuration's fields) must be long enough not to be everyday words.
 SHORTEST_PART = 10
@@ -70,7 +70,7 @@ def remember(secret: str) -> str:
 
 
 def begin_here() -> None:
-    """New work begins in this thread: what the work before it remembered with `remember_here` is forgotten."""
+    """New work begins in this thread: what the work before it remembered with `remember_here` is dropped."""
     _here.set([])
 
 
@@ -148,7 +148,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """A cookie line, a JSON document, an address: their telling parts leak on their own."""
+    """A cookie line, a JSON document, an address: their secret parts leak on their own."""
     text = secret.strip()
     if text[:1] in ("{", "["):
         with contextlib.suppress(ValueError):
@@ -233,7 +233,7 @@ class Secret:
 
 MASK = "***"
 LINE_LENGTH = 8_000
-# More than this is not even looked at: a line is cut to LINE_LENGTH anyway.
+# The rest is not searched: a line is cut to LINE_LENGTH anyway.
 LOOKED_AT = 64_000
 
 _QUOTED = r"b?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"

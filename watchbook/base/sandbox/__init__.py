@@ -43,7 +43,7 @@ _ENVIRONMENT = {
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a sentence for translation; a child whose task stands in this package loads no Django."""
+    """Mark a sentence for translation; a child whose task is in this package loads no Django."""
     return text
 
 

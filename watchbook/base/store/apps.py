@@ -27,7 +27,7 @@ def restrict_permissions(connection: Any, **_more: Any) -> None:
         try:
             if path.stat().st_mode & OTHERS:
                 path.chmod(0o600)
-        except OSError:  # not there, or somebody else's: `doctor` looks at the folder
+        except OSError:  # not there, or owned by another user: `doctor` checks the folder
             continue
 
 

@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from watchbook.base.clock import SHANGHAI
 
-# Since 1992 its clocks have known nothing else, so that a moment that is told in this offset is told already.
+# Since 1992 Shanghai has had no other offset: a moment with this offset needs no conversion.
 _OFFSET, _SINCE = timedelta(hours=8), 1992
 
 

@@ -52,7 +52,7 @@ def scratch(purpose: str) -> Iterator[Path]:
 
 
 def sweep_scratch() -> int:
-    """Remove folders that nobody can be working in any more."""
+    """Remove folders that no process can still use."""
     removed = 0
     for path in _folder().iterdir():
         if time.time() - path.stat().st_mtime > OLD_SECONDS:

@@ -1,4 +1,4 @@
-"""Keys that the server makes itself and that all its processes need: sealed rows, not files of one machine."""
+"""Keys that the server makes itself and that all its processes need: encrypted rows, not files of one machine."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def put(plain: Path, *, sha256: str, line_count: int, successor_of: str | None =
 
 
 def is_whole(stored: SortedList) -> bool:
-    """Whether the bytes of this list are there; the lists that it is derived from are not looked at."""
+    """Whether the bytes of this list are there; the lists that it is derived from are not checked."""
     return stored.data is not None or (stored.packed_sha256 is not None and blobs.exists(stored.packed_sha256))
 
 
@@ -106,7 +106,7 @@ def lines(sha256: str) -> Iterator[bytes]:
 
 def packed(sha256: str, folder: Path) -> Path:
     """The list as a file to open: zstd of a whole one, else plain. What is in a row is written to the folder, because
-    a snapshot has hundreds of lists and they are looked at together."""
+    a snapshot has hundreds of lists and they are checked together."""
     stored = _get(sha256)
     if stored.base_id is None:
         if stored.data is None:

@@ -1,6 +1,6 @@
-"""Many rows of one table at once, in plain SQL that is made once.
+"""Many rows of one table together, in plain SQL that is made once.
 
-Django makes a model, an expression for each value and the statement anew for each call: four fifths of the time that
+Django makes a model, an expression for each value and the statement again for each call: four fifths of the time that
 storing a page of rows took. Values are given and found as tuples in the order of the fields; of those that have a
 form of their own on each database (times, JSON) the field makes it.
 """
@@ -51,7 +51,7 @@ class Columns:
         rows = self._prepared(connection, rows)
         with _cursor(connection) as cursor:
             if connection.vendor == "sqlite":
-                # One short statement that stays prepared; a long one is read anew for each number of rows.
+                # One short statement that stays prepared; a long one is parsed again for each number of rows.
                 cursor.executemany(start + places + end, rows)
                 return
             for statement, values in self._batches(start, places, end, rows):
@@ -234,7 +234,7 @@ def run(statement: str, values: Values) -> list[tuple[Any, ...]]:
 
 
 def _cursor(connection: BaseDatabaseWrapper) -> AbstractContextManager[Any]:
-    """Whoever listens to queries, counts or forbids them, listens to Django's cursor and gets it."""
+    """Code that records, counts or forbids queries wraps Django's cursor, so it gets that one."""
     is_heard = connection.queries_logged or connection.execute_wrappers
     return connection.cursor() if is_heard or connection.vendor != "sqlite" else _Straight(connection)
 
@@ -313,7 +313,7 @@ def upsert(
 
 
 def increment(model: type[models.Model], rows: Sequence[Values], *, unique: Sequence[str], add: Sequence[str]) -> None:
-    """Add to counters: a row that is there gets the sums, another one is inserted. Each key may stand in one row only.
+    """Add to counters: a row that is there gets the sums, another one is inserted. Each key may occur in one row only.
 
     The database adds, so that writers beside each other lose nothing. Rows are locked in the order they are given in.
     """

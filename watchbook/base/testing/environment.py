@@ -3,7 +3,7 @@
 WATCHBOOK_TEST_DATABASE=sqlite|postgres|mariadb chooses the database. The servers are the machine's own when they
 answer, else PostgreSQL and Redis come from wheels. (A conftest would be too late: the settings are read before it.)
 
-Two markers are derived here, so that no test can forget them:
+Two markers are derived here, so that no test lacks them:
 
 - `db`: the test touches a database.
 - `sql`: the test may behave differently on another database (see `depends_on_database`).
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         # Begun last, the long ones would keep the other workers waiting for minutes.
         items.sort(key=begins_after)
-    # Finding it takes a while: only where somebody asks for the marker.
+    # Finding it takes a while: only where the marker is used.
     is_asked_for_sql = "sql" in config.option.markexpr
     for item in items:
         if touches_database(item):
@@ -106,7 +106,7 @@ def touches_database(item: pytest.Item) -> bool:
 
 
 def depends_on_database(item: pytest.Item) -> bool:
-    """Tell whether another database can change the outcome.
+    """Return whether another database can change the outcome.
 
     True for tests that commit or run beside others, and for tests that reach SQL of their package which is written by
     hand (see `own_sql`). False for tests marked `portable`: long walks whose queries shorter tests send to every

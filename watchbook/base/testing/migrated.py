@@ -23,7 +23,7 @@ from watchbook.base.testing import servers
 
 ROOT = Path(__file__).resolve().parents[3]
 KEPT_IN = ROOT / "build" / "tests"
-# Names a file in which most migrations were applied: a copy of the tree with one system more goes on from there.
+# Names a file in which most migrations were applied: a copy of the tree with one system more continues from there.
 BEGUN = "WATCHBOOK_TEST_MIGRATED"
 
 
@@ -36,7 +36,7 @@ def copy_to(path: Path) -> None:
 
 @cache
 def migrated_file() -> Path:
-    """Return the file that is copied; made by whoever asks first."""
+    """Return the file that is copied; made by the first process that needs it."""
     made = KEPT_IN / f"migrated-{_state_of_migrations()}.sqlite3"
     with alone():
         if not made.exists():

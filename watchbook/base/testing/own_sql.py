@@ -18,7 +18,7 @@ WORDS = {
     "vendor", "cursor()", "objects.raw", "RunSQL", "RawSQL", "select_for_update", "ignore_conflicts",
     "update_conflicts", "IntegrityError", "OperationalError",
 }  # fmt: skip
-# All of it is SQL by hand; whoever imports from here has some.
+# All of it is SQL by hand: a module that imports from here has some.
 WRITTEN_BY_HAND = ("watchbook.base.store.rows",)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -51,7 +51,7 @@ class Source:
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """Yield functions and methods by name; what stands in a class outside its methods counts under its own name."""
+    """Yield functions and methods by name; what a class has outside its methods counts under its own name."""
     for node in tree.body:
         if isinstance(node, _Function):
             yield node.name, node
@@ -84,7 +84,7 @@ _found: dict[str, frozenset[str]] = {}
 def in_module(module: str) -> frozenset[str]:
     """Return the functions of a module that reach such SQL inside its package."""
     if module not in _found:
-        _found[module] = frozenset()  # whoever imports this module in a circle
+        _found[module] = frozenset()  # modules that import this one in a circle
         source = _source(module)
         if source is not None:
             package = ".".join(module.split(".")[:3])

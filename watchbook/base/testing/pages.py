@@ -63,7 +63,7 @@ def started() -> Iterator[Browser]:
 
 
 def sign_in(context: BrowserContext, client: Client, url: str) -> None:
-    """The window belongs to whoever is signed in at Django's own client."""
+    """The window has the session of Django's own client."""
     name = settings.SESSION_COOKIE_NAME
     context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
 

@@ -4,7 +4,7 @@
         thing = make_thing(owner=alice)
         assert matrix.statuses("GET", thing.url) == {"anonymous": 302, "alice": 200, "bob": 404, "charlie": 404, ...}
 
-Bob is a plain account; a room that knows teams puts him into Alice's. Import the fixtures into a conftest.
+Bob is a plain account; a room that knows teams adds Bob to Alice's. Import the fixtures into a conftest.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def execute(url: str, *statements: str) -> list[Rows]:
-    """Run statements in this database of a server, each committed by itself, and return the rows of each."""
+    """Run statements in this database of a server, each in a transaction of its own, and return the rows of each."""
     if url.startswith("postgres"):
         import psycopg  # only where PostgreSQL is wanted
 

@@ -244,7 +244,7 @@ def follow_url(base: SafeUrl, location: str) -> SafeUrl:
 
 
 def is_trusted(host: str, port: int) -> bool:
-    """Tell whether the operator trusts this host and port."""
+    """Return whether the operator trusts this host and port."""
     return (host, port) in options.TRUSTED_HOSTS.value
 
 

@@ -1,6 +1,6 @@
 """Time and byte limits of one request, and reading response bodies within them: decompression, memory or file, text.
 
-A kilobyte can decompress to gigabytes, so no layer yields more than PIECE bytes at once, and readers stop at their
+A kilobyte can decompress to gigabytes, so no layer yields more than PIECE bytes at a time, and readers stop at their
 limit with TooLarge.
 
 The connection pool has no such limits, so they travel beside it in a context variable: the checked stream calls
@@ -69,7 +69,7 @@ class Transfer:
         return min(self.deadline.left(), STALL_SECONDS)
 
     def read_size(self, usual: int) -> int:
-        """Return how many bytes to read at once: few for a head, because all of them count as head."""
+        """Return how many bytes to read in one step: few for a head, because all of them count as head."""
         return usual if self._is_in_head else BODY_READ_BYTES
 
     def count_bytes(self, size: int) -> None:

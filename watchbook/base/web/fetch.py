@@ -126,7 +126,7 @@ class Request:
         return [("host", url.authority), *fields.items()]
 
     def wants_type(self, content_type: str) -> bool:
-        """Tell whether a media type matches one in Accept. A missing media type matches."""
+        """Return whether a media type matches one in Accept. A missing media type matches."""
         if not self.accept or not content_type:
             return True
         wanted = [kind.partition(";")[0].strip().lower() for kind in self.accept.split(",")]
@@ -327,5 +327,5 @@ class Fetch:
 
 
 def _is_compressed(opened: OpenResponse) -> bool:
-    """Tell whether the body is compressed: then the stream marks its own end."""
+    """Return whether the body is compressed: then the stream marks its own end."""
     return any(name in opened.headers.get("content-encoding", "").lower() for name in ("gzip", "deflate"))

@@ -92,7 +92,7 @@ def limiter_store() -> Store:
 
 
 def is_disabled(url: str) -> bool:
-    """Tell whether requests to this address need no delay."""
+    """Return whether requests to this address need no delay."""
     target = check_url(url)
     return RateRequest(target.site, is_trusted=is_trusted(target.host, target.port)).is_unlimited
 

@@ -32,7 +32,7 @@ STAFF = "staff"
 
 
 def viewer_scopes(user: User | AnonymousUser) -> list[str]:
-    """Every scope whose rows this person may see. Nobody who is not signed in sees any."""
+    """Every scope whose rows this user may see; none for users who are not signed in."""
     if not user.is_authenticated or not user.is_active:
         return []
     own = [MEMBERS, f"user:{user.pk}"]
@@ -52,7 +52,7 @@ def person_of(request: HttpRequest) -> User:
 
 
 def staff_required(view: V) -> V:
-    """For views: operators only. A stranger is asked to sign in, a member is told that it is not his."""
+    """For views: operators only. A visitor is asked to sign in, a member gets 403."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -64,7 +64,7 @@ def staff_required(view: V) -> V:
     return guarded  # type: ignore[return-value]
 
 
-# The first account is created on this machine, or with the code that is printed at start: nobody else can take over
+# The first account is created on this machine, or with the code that is printed at start: no one else can take over
 # a new server. Behind a reverse proxy on the same machine every visitor looks local; one of these headers shows it.
 _TRACES_OF_A_PROXY = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_HOST")
 

@@ -152,7 +152,7 @@ def sync_verified(user: User) -> None:
 
 
 def _held(user: User) -> User:
-    # All operators are locked in one order: two demotions at once cannot both believe that the other one stays.
+    # All operators are locked in one order: two simultaneous demotions cannot both assume that the other one stays.
     list(User.objects.select_for_update().filter(is_staff=True).order_by("pk").values_list("pk"))
     return User.objects.select_for_update().get(pk=user.pk)
 

@@ -86,7 +86,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return access.is_safe_target(url or "")
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address that the proxy middleware settled on. Headers are not looked at again."""
+        """The address that the proxy middleware settled on. Headers are not read again."""
         try:
             return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")))
         except ValueError:
@@ -107,7 +107,7 @@ class AccountAdapter(DefaultAccountAdapter):
     ) -> AbstractBaseUser:
         user = super().save_user(request, user, form, commit=False)
         if getattr(form, "is_first", False) and access.has_no_users():
-            # The form let only somebody with the code, or on the machine itself, come here.
+            # The form admits only users with the code, or on the machine itself.
             user.is_staff = user.is_verified = True  # type: ignore[attr-defined]
         if request.headers.get("Accept-Language"):
             # Notifications are written without a browser at hand, so its language is kept.
@@ -157,7 +157,7 @@ class AccountAdapter(DefaultAccountAdapter):
         audit.record("login.failed", subject=credentials.get("email", ""), request=request)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # Not by account alone: then anybody could keep its owner out by failing five times every five minutes.
+        # Not by account alone: then anyone could lock its owner out by failing five times every five minutes.
         # Not with the Host that the client sent: each spelling would be worth five more tries.
         return f"{normalise_email(credentials.get('email', ''))} {self.get_client_ip(request)}"
 
@@ -192,7 +192,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 class MfaAdapter(DefaultMFAAdapter):
-    """Second-step secrets are sealed at rest."""
+    """Secrets of two-factor authentication are encrypted at rest."""
 
     error_messages = {**DefaultMFAAdapter.error_messages, "incorrect_code": _("The code is wrong.")}
     BOUND_TO = "accounts.mfa"
@@ -226,7 +226,7 @@ def second_step_saved(sender: Any, instance: Authenticator, created: bool, **_: 
 
 
 def second_step_deleted(sender: Any, instance: Authenticator, origin: Any = None, **_: Any) -> None:
-    # Recovery codes go with the second step, and both with the account: one event, one row.
+    # Recovery codes are deleted with two-factor authentication, and both with the account: one event, one row.
     named = {Authenticator.Type.TOTP: "mfa.off", Authenticator.Type.WEBAUTHN: "passkey.removed"}
     if instance.type in named and not isinstance(origin, User):
         audit.record(named[instance.type], actor=instance.user, request=context.request)

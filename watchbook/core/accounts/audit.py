@@ -78,7 +78,7 @@ OWN_TITLES: dict[str, str | Promise] = {
     "token.revoked": _("Token revoked"),
 }
 
-# What somebody looks through who wonders whether another person uses the account. Feeds have tokens, too.
+# What a user checks who suspects that someone else uses the account. Feeds have tokens, too.
 SAFETY = (
     "account.signed_up", "account.verified", "email.changed", "login.ok", "logout", "mfa.codes", "mfa.failed",
     "mfa.off", "mfa.on", "passkey.added", "passkey.removed", "passkey.renamed", "password.changed", "password.reset",

@@ -73,7 +73,7 @@ class SignupForm(entrance.SignupForm):
 
     def try_save(self, request: HttpRequest) -> Any:
         if self.account_already_exists:
-            # A new account costs one hash; so must an address that has one, or the time would tell.
+            # A new account costs one hash; so must an address that has one, or the time would reveal it.
             User().set_password(self.cleaned_data["password1"])
             return super().try_save(request)
         try:

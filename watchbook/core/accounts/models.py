@@ -24,7 +24,7 @@ def normalise_email(email: str) -> str:
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        """A verified account can sign in at once; any other gets a link to confirm its address when it tries to."""
+        """A verified account can sign in immediately; any other gets a link to confirm its address when it tries to."""
         from allauth.account.models import EmailAddress  # allauth's models need this one to be loaded
 
         user = self.model(email=normalise_email(email), **fields)
@@ -49,7 +49,7 @@ class Theme(models.TextChoices):
 
 
 class User(AbstractBaseUser):
-    """Somebody who signs in with an e-mail address. `is_staff` makes an operator."""
+    """A user who signs in with an e-mail address. `is_staff` makes an operator."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False, db_comment="主键")
     email = models.EmailField(max_length=LONGEST_EMAIL, unique=True, db_comment="邮箱地址，用于登录")

@@ -1,6 +1,6 @@
-"""Sessions at rest: a row is found by a digest of the cookie, and what it holds is sealed and bound to that row.
+"""Sessions at rest: a row is found by a digest of the cookie, and its content is encrypted and bound to that row.
 
-Whoever reads the table can neither take a session over nor see what is kept in one, such as a second-step key on its
+A reader of the table can neither take a session over nor see its content, such as a key of two-factor sign-in on its
 way or the key of a reset link. Named by SESSION_ENGINE; Django looks for `SessionStore` here.
 """
 
@@ -59,7 +59,7 @@ class SessionStore(db.SessionStore):
         return _cipher().encrypt(super().encode(session_dict), bound_to=self._bound_to())
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
-        """Of another key, moved to another row, or damaged: nobody is signed in."""
+        """Of another key, moved to another row, or damaged: no user is signed in."""
         try:
             return super().decode(_cipher().decrypt(str(session_data), bound_to=self._bound_to()))
         except DecryptionError:

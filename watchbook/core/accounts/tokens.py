@@ -75,7 +75,7 @@ def make(
     actor: Any = None,
     request: HttpRequest | None = None,
 ) -> tuple[ApiToken, str]:
-    """A new token and its plain text, which nobody can read again. `days` None: it does not expire."""
+    """A new token and its plain text, which cannot be read again. `days` None: it does not expire."""
     chosen = sorted(set(wanted))
     _check(user, chosen, days)
     prefix = "".join(secrets.choice(_ID_CHARACTERS) for _place in range(8))

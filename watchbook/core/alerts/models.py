@@ -117,7 +117,7 @@ class Alert(models.Model):
     # Set and read like columns: pages, the API and mails all show them in the language of the moment.
     @property
     def remedy(self) -> str:
-        """What to do, or that nothing needs to be done; empty if nobody said."""
+        """What to do, or that nothing needs to be done; empty if unknown."""
         return worded(self.sentences.get("remedy"), "")
 
     @property

@@ -25,7 +25,7 @@ SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 class Gate(HttpBearer):
-    """Sets `request.user` to whom the token belongs, so that an endpoint never asks how somebody came in."""
+    """Sets `request.user` to whom the token belongs, so that an endpoint need not know how the user signed in."""
 
     # ninja's page of the documentation then sends the CSRF token along.
     csrf = True
@@ -99,7 +99,7 @@ _hand: dict[str, tuple[int, int]] = {}
 def enforce_rate_limit(caller: str) -> None:
     """Raise TooMany when the caller has used up this minute.
 
-    A process takes several requests at once from the count that all share, so that not every request costs a write.
+    A process takes several requests together from the count that all share, so that not every request costs a write.
     """
     most = PER_MINUTE.value
     window = int(clock.now().timestamp()) // MINUTE

@@ -111,7 +111,7 @@ class Invalid(Problem):
 
 
 def must_be_known(field: str, value: str, known: Iterable[str]) -> None:
-    """A word of a filter that nobody uses is a slip, and an empty list would hide it."""
+    """An unknown filter is a typing error, and an empty list would hide it."""
     words = sorted(known)
     if value and value not in words:
         raise Invalid(details=[{"field": field, "message": "one of " + ", ".join(words)}])

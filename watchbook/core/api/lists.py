@@ -56,7 +56,7 @@ class PageQuery(Schema):
     def _fit_for_a_database(cls, value: Any, info: ValidationInfo) -> Any:
         """Filters come in the address, past the reader of bodies; PostgreSQL refuses to compare with a NUL."""
         if info.field_name == "cursor":
-            return value  # refused when it is not one of ours, not mended
+            return value  # refused when it is not one of ours, not corrected
         if isinstance(value, list):
             return [clean_text(one) if isinstance(one, str) else one for one in value]
         return clean_text(value) if isinstance(value, str) else value

@@ -115,7 +115,7 @@ def whose(request: HttpRequest) -> str:
     return f"at:{request.META['REMOTE_ADDR']}"
 
 
-# The number that nginx gives a request whose client closed the connection. Nobody reads the response; the log does.
+# The number that nginx gives a request whose client closed the connection. Only the log shows it.
 CLIENT_GONE = 499
 
 
@@ -124,7 +124,7 @@ class ClientGone(Exception):
 
 
 class Abandoned:
-    """Ends reading requests whose client closed the connection: at once, or at the next query of the view.
+    """Ends reading requests whose client closed the connection: before the view, or at its next query of the view.
 
     A request that writes is finished: the user may have left because the page was slow, not to take it back. It is the
     last of the middleware, so that only the view is stopped, and `process_exception` sees its error.
@@ -142,7 +142,7 @@ class Abandoned:
             return _gone()
 
         def before_query(execute: Callable[..., Any], *given: Any) -> Any:
-            # Inside a transaction the view goes on: its end is for its own code to decide.
+            # Inside a transaction the view continues: its own code decides when it ends.
             if getattr(request, "may_stop", False) and not connection.in_atomic_block and is_gone():
                 raise ClientGone
             return execute(*given)

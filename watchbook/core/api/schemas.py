@@ -47,7 +47,7 @@ def said(words: str) -> Any:
 
 
 def _open_ended(schema: dict[str, Any]) -> None:
-    """Fields may be added later: no client is told that there are no others."""
+    """Fields may be added later: the document does not forbid others."""
     schema.pop("additionalProperties", None)
 
 
@@ -66,7 +66,7 @@ class Answer(BaseModel):
 
 
 class Kept(Answer):
-    """A piece of a JSON column: keys that only rows of another version have are left out."""
+    """A piece of a JSON column: keys that only rows of another version have are omitted."""
 
     model_config = ConfigDict(extra="ignore")
 

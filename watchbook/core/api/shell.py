@@ -300,7 +300,7 @@ def _details(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _field(place: tuple[Any, ...]) -> str:
-    """("body", "payload", "name") is the field name: how an endpoint calls its argument is nobody's business."""
+    """("body", "payload", "name") is the field name: the name of an endpoint's argument is internal."""
     steps = place[2:] if len(place) > 2 and place[0] in {"body", "query", "form"} else place[1:]
     return ".".join(str(step) for step in steps)
 

@@ -79,7 +79,7 @@ def run_many(names: Iterable[str], *, user: User | None = None, request: HttpReq
 def run_again_many(
     runs: Iterable[JobRun], *, user: User | None = None, request: HttpRequest | None = None
 ) -> list[JobRun]:
-    """Run these again; runs of a job that is no longer there are left out."""
+    """Run these again; runs of a job that no longer exists are skipped."""
     known = registry.jobs()
     return [run_again(run, user=user, request=request) for run in runs if run.name in known]
 
@@ -100,7 +100,7 @@ def stop(run: JobRun, *, request: HttpRequest | None = None) -> bool:
 
 @transaction.atomic
 def set_paused(paused: bool, name: str | None = None, *, request: HttpRequest | None = None) -> None:
-    """Pause or resume the schedule of one job or of all. What runs goes on; running by hand stays possible."""
+    """Pause or resume the schedule of one job or of all. Current runs continue; running by hand stays possible."""
     now = clock.now()
     scheduled = {job.name: job.schedule for job in registry.jobs().values() if job.schedule}
     names = [name] if name else list(scheduled)

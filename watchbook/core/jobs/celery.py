@@ -100,7 +100,7 @@ def _task_for(name: str, job: registry.Job) -> None:
 
 
 def work(queues: Sequence[str], threads: int) -> int:
-    """Be a worker until told to stop."""
+    """Work until asked to stop."""
     configure()
     name = queue.process_name("worker")
     stop = threading.Event()

@@ -1,7 +1,7 @@
 """What a job function is given: its lease, its progress, the only safe way to write; and what it may raise.
 
 JobError
-├── LeaseLost     another worker holds the run now: stop at once, write nothing
+├── LeaseLost     another worker holds the run now: stop immediately, write nothing
 ├── Later         not now (a busy host, a pause): queue the run again; no attempt is used
 └── GiveUp        another attempt would fail, too: the run failed, with a sentence for people
 """
@@ -75,7 +75,7 @@ class JobContext:
         return clock.now()
 
     def mine(self) -> Any:
-        """This run while it is ours. The owner too: a claim that the database lost in a crash is claimed anew."""
+        """This run while it is ours. The owner too: a claim that the database lost in a crash is claimed again."""
         return JobRun.objects.filter(pk=self.run.pk, fence=self.fence, owner=self.run.owner, state=State.RUNNING)
 
     def renew(self, **columns: Any) -> None:
@@ -92,7 +92,7 @@ class JobContext:
             self.renew()
 
     def report(self, **figures: Any) -> None:
-        """Show counts while the run goes on: at most one write a second."""
+        """Show counts during the run: at most one write a second."""
         self.progress.update(figures)
         if time.monotonic() - self._reported >= 1:
             self.renew(progress=self.progress)

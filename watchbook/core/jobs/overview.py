@@ -103,7 +103,7 @@ L = TypeVar("L", bound=_HasLast)
 
 
 def failed_jobs(shown: Iterable[L], now: datetime) -> list[L]:
-    """Jobs whose last run failed lately and nothing has run since."""
+    """Jobs whose last run failed recently and has not run since."""
     edge = now - FAILED_SHOWN_FOR
     return [
         line
@@ -245,7 +245,7 @@ class ShownRun:
 
     @property
     def counts(self) -> list[tuple[str, str]]:
-        """The same as they stand in a line: of what is a word the word alone."""
+        """The same for a line: words without their labels."""
         return [_phrase(what, count) for what, count in figures(self.run)]
 
     @property

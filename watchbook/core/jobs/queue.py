@@ -1,9 +1,9 @@
 """The queue of record: putting runs in, claiming one, and taking back what a dead worker held.
 
-A claim is one conditional UPDATE; whoever changes the row holds it. Leases are judged by the database's clock, so that
-workers with wrong clocks agree on who holds what.
+A claim is one conditional UPDATE; the worker that changes the row holds it. The database's clock decides about leases,
+so that workers with wrong clocks agree on who holds what.
 
-Tells workers about runs (an event in this process, or a Celery message), and records which processes are alive.
+Notifies workers of runs (an event in this process, or a Celery message), and records which processes are alive.
 
 Messages are hints: after a lost one the scheduler finds the run again; a second one finds nothing to claim.
 """
@@ -33,7 +33,7 @@ from watchbook.core import registry
 from watchbook.core.jobs import options
 from watchbook.core.jobs.models import JobRun, State, Worker
 
-# How many ready rows a worker looks at before it takes one.
+# How many ready rows a worker reads before it takes one.
 WINDOW = 24
 
 
@@ -108,7 +108,7 @@ class Ready(NamedTuple):
 
 
 def claim(run: JobRun, owner: str, *, now: datetime | None = None) -> JobRun | None:
-    """Take one queued run. None when somebody else was first or its exclusive name is held."""
+    """Take one queued run. None when another worker was first or its exclusive name is held."""
     ready = Ready(run.pk, run.name, run.exclusive, run.fence, run.attempt)
     return _take(ready, owner, now or clock.now())
 
@@ -186,7 +186,7 @@ def _pick(queues: list[str], owner: str, now: datetime) -> JobRun | None:
     sql = PICK.format(
         queues=_marks(queues),
         names=_marks(list(jobs)),
-        # One value for all of them: PostgreSQL reads the statement anew each time.
+        # One value for all of them: PostgreSQL parses the statement again each time.
         lease_end="STATEMENT_TIMESTAMP() + (%s::jsonb ->> name)::float8 * INTERVAL '1 second'",
     )
     leases = json.dumps({job.name: lease_seconds(job) for job in jobs.values()})
@@ -216,7 +216,7 @@ def _marks(values: list[str]) -> str:
 
 
 def requeue_expired() -> int:
-    """Take back runs whose lease has ended. After the last attempt a run is failed and shown, not tried for ever."""
+    """Requeue runs whose lease has ended. After the last attempt a run fails, and is not retried for ever."""
     now = clock.now()
     with transaction.atomic():
         expired = JobRun.objects.filter(state=State.RUNNING, lease_until__lt=Now())
@@ -278,7 +278,7 @@ def process_name(role: str) -> str:
 
 
 def send(run_ids: Sequence[int]) -> None:
-    """Tell workers about runs. Never raises: a broker that is down is a delay, not a loss."""
+    """Notify workers of runs. Never raises: a broker that is down is a delay, not a loss."""
     if not run_ids:
         return
     if not options.BROKER_URL.value:
@@ -334,7 +334,7 @@ def report_stopped(name: str) -> None:
     try:
         Worker.objects.filter(name=name).delete()
     except DatabaseError:
-        pass  # the row is forgotten by itself
+        pass  # the row expires
 
 
 def count_alive(role: str) -> int:

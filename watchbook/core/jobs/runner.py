@@ -111,14 +111,14 @@ def _try_again(run: JobRun, message: str, code: str, wait: float | None = None) 
 
 
 def _wake_next(run: JobRun) -> None:
-    """Whoever waited for the exclusive name of this run can start now."""
+    """The next run with the same exclusive name can start now."""
     if not run.exclusive:
         return
     waiting = JobRun.objects.ready(clock.now()).filter(exclusive=run.exclusive).order_by("due_at", "id")
     queue.send(list(waiting.values_list("pk", flat=True)[:1]))
 
 
-# Without a bell a thread looks by itself this often: runs that became due, runs other processes put in.
+# Without a signal a thread checks the queue this often: runs that became due, runs other processes put in.
 LOOK_EVERY_SECONDS = 0.5
 
 

@@ -37,7 +37,7 @@ def tick() -> None:
 
 
 def make_due_runs(now: datetime) -> int:
-    """One run for each scheduled job whose slot has come; slots missed while nobody looked count as one."""
+    """One run for each scheduled job whose slot has come; slots missed while no scheduler ran count as one."""
     scheduled = {job.name: job for job in registry.jobs().values() if job.schedule}
     known = {row.name: row for row in JobSchedule.objects.filter(name__in=scheduled)}
     made = corrected = 0
@@ -98,7 +98,7 @@ def _take_slot(job: Job, row: JobSchedule, now: datetime) -> int:
 
 
 def _is_wanted(job: Job, now: datetime) -> bool:
-    """Ask the job whether it has something to do. If that fails, the run starts and shows why; other jobs go on."""
+    """Ask the job whether it has something to do. If that fails, the run starts and shows why; other jobs continue."""
     if not job.wanted:
         return True
     try:
@@ -111,7 +111,7 @@ def _is_wanted(job: Job, now: datetime) -> bool:
 
 
 def run_forever(stop: threading.Event, *, role: str) -> None:
-    """Tick until told to stop. A database that is away is a pause."""
+    """Create due runs until asked to stop. While the database is unreachable, wait."""
     name = queue.process_name(role)
     try:
         while not stop.is_set():

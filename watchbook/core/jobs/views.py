@@ -42,7 +42,7 @@ def board_page(request: HttpRequest) -> HttpResponse:
 @staff_required
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """The part of the board that is swapped while work goes on."""
+    """The part of the board that is replaced while jobs run."""
     if not getattr(request, "htmx", False):
         return redirect("jobs")
     return render(request, "jobs/_running.html", _live(clock.now()))

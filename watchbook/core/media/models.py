@@ -17,7 +17,7 @@ class FileState(models.TextChoices):
     TOO_LARGE = "too_large"
     GONE = "gone"
     FAILED = "failed"
-    # Every system that shows it has its switch off.
+    # Every system that shows it has disabled it.
     OFF = "off"
 
 
@@ -27,7 +27,7 @@ class KeptFile(models.Model):
     # SHA-256 of the address, or of the name that a system gives to a file whose addresses change.
     key = models.CharField(max_length=64, unique=True)
     url = models.TextField()
-    # Other addresses of the same file, tried in turn when this one has no file.
+    # Other addresses of the same file, tried one after the other when this one has no file.
     others = models.JSONField(default=list)
     referer = models.CharField(max_length=500, blank=True, default="")
     host = models.CharField(max_length=200, blank=True, default="")

@@ -221,7 +221,7 @@ class Message:
 
 
 def message_id(event_id: str, channel_id: object) -> str:
-    """Letters and digits only: the id is signed between dots and stands in mail headers."""
+    """Letters and digits only: the id is signed between dots and used in mail headers."""
     return "msg_" + hashlib.sha256(f"{event_id}\0{channel_id}".encode()).hexdigest()[:32]
 
 

@@ -119,7 +119,7 @@ def collapse_key(thread: str) -> str:
 KIND, SIGNED_OUT = "push", "signed_out"
 SESSION_KEY = "push_device"
 WORKER = Path(__file__).parent / "static" / "notify" / "worker.js"
-# What a user agent says of itself; the first mark that it has decides, because later ones are in most of them.
+# The browser that a user agent names; the first mark that it has decides, because later ones are in most of them.
 BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"), ("Mac OS", "Mac"),

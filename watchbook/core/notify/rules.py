@@ -1,7 +1,7 @@
 """Rules of notifications: how often, how many, which paths, and not at night.
 
-A rule belongs to one watched item and is found by the thread of its notifications, so that whoever notifies calls
-`outbox.notify` as before. What a rule leaves out stays in the inbox. Errors and alerts are always sent immediately.
+A rule belongs to one watched item and is found by the thread of its notifications, so that the caller uses
+`outbox.notify` as before. What a rule skips stays in the inbox. Errors and alerts are always sent immediately.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Values:
 def _asked_for_values(
     request: HttpRequest, kind: ChannelKind, channel: NotificationChannel | None = None
 ) -> tuple[ChannelForm, Values | None] | None:
-    """The form as it was typed and not yet checked, with what the service lists; None if nobody asked for that."""
+    """The form as it was typed and not yet checked, with what the service lists; None if not requested."""
     then = request.POST.get("then")
     if not kind.listed_field or then not in ("list", "type"):
         return None

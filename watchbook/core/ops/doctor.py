@@ -1,4 +1,4 @@
-"""Is this installation set up well? One line per question; asked by `watchbook doctor`, before anything is started."""
+"""Is this server set up well? One line per question; asked by `watchbook doctor`, before anything is started."""
 
 from __future__ import annotations
 

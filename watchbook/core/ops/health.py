@@ -153,7 +153,7 @@ class Check:
 
 
 def readiness() -> list[Check]:
-    """Everything that must hold for work to go on. Never raises because of the database."""
+    """Everything that must hold for work to continue. Never raises because of the database."""
     checks = [_guarded("database", _database)]
     if checks[0].ok:
         checks += [_guarded("workers", _workers), _guarded("beat", _beat), _guarded("queue", _queue)]

@@ -86,7 +86,7 @@ def _leave() -> None:
         try:
             ProcessKeys.objects.filter(pk=_name()).delete()
         except DatabaseError:
-            pass  # the row is forgotten by itself
+            pass  # the row expires
         finally:
             connection.close()
 

@@ -65,7 +65,7 @@ class RequestId:
             return response
 
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: Mapping[str, object]) -> None:
-        """The key of a reset link or of a feed stands in the path: nothing that this request logs may show it."""
+        """The key of a reset link or of a feed is part of the path: nothing that this request logs may show it."""
         for name, value in kwargs.items():
             if hides(name):
                 redact.remember_here(str(value))
@@ -187,7 +187,7 @@ class Compression(GZipMiddleware):
     """Compress text for browsers that accept it.
 
     Only responses to GET: pages that show a secret once are responses to POST. Django adds random bytes to each
-    response, so that its length tells nothing about a secret in it (BREACH).
+    response, so that its length reveals nothing about a secret in it (BREACH).
     """
 
     types = ("text/", "application/json", "application/javascript", "application/atom+xml", "application/feed+json",

@@ -45,7 +45,7 @@ class CannotListen(Exception):
 
 
 def wants_embedded() -> bool:
-    """Jobs run in the web process unless they are switched off or a broker carries them."""
+    """Jobs run in the web process unless they are disabled or a broker carries them."""
     return job_options.JOBS.value and not job_options.BROKER_URL.value
 
 
@@ -189,7 +189,7 @@ class Bind:
 
 
 def bind() -> Bind:
-    """WATCHBOOK_BIND, checked. A host name is refused: it may stand for several addresses."""
+    """WATCHBOOK_BIND, checked. A host name is refused: it may have several addresses."""
     given = options.BIND.value
     host, _, port = given.rpartition(":")
     host = {"": "127.0.0.1", "localhost": "127.0.0.1"}.get(host, host.strip("[]"))

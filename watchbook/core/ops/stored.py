@@ -68,7 +68,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The value as somebody would write it."""
+        """The value as an operator would write it."""
         return as_text(self.value)
 
 

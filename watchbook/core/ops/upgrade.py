@@ -96,7 +96,7 @@ def _is_wanted() -> bool:
 
 
 def _has_data() -> bool:
-    """Tell whether a table has rows that no migration made. A new or half-made schema needs no backup."""
+    """Return whether a table has rows that no migration made. A new or half-made schema needs no backup."""
     from watchbook.core.ops.backup.taking import made_by_program  # needs the models
 
     with connection.cursor() as cursor:

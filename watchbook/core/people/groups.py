@@ -116,7 +116,7 @@ def sync_all(users: Iterable[User], *, actor: Any = None) -> None:
 
 @transaction.atomic
 def sync(user: User, *, actor: Any = None) -> None:
-    """Give the user exactly the roles of the groups, and take back those that no group gives any more."""
+    """Give the user exactly the roles of the groups, and remove those that no group gives any more."""
     wanted = _wanted(user)
     kept = {(row.source, row.place): row for row in GivenRole.objects.select_for_update().filter(user=user)}
     # Inner places first: a role ends before the one that it needs.

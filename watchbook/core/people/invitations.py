@@ -2,7 +2,7 @@
 
 The token is in the link and nowhere else: the database has its SHA-256. So a link is shown once; a new link replaces
 the old one. An address counts as confirmed when the mail server took the mail with the token, or when an operator
-typed the address; a member who merely shows a link to somebody proves nothing about an address.
+typed the address; a member who merely passes on a link proves nothing about an address.
 
 The mail of an invitation, as HTML and as text, and what the mail server answered to it.
 """

@@ -1,7 +1,7 @@
 """A query as a database can answer it: an expression over the word index, and a condition on the documents' columns.
 
 Both may let too many documents through, never too few: the document itself decides (`Query.is_found`). What one of the
-two cannot state is None there, which stands for every document.
+two cannot state is None there, which means every document.
 
 What a query is compared with: a document's texts and attributes, and the names of its kind for `type:`.
 """

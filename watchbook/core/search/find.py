@@ -24,7 +24,7 @@ from watchbook.kit.paging import InvalidCursor
 
 MAX_LIMIT = 200
 # Texts read for one page. Phrases whose words are common but never meet would otherwise read the whole archive; the
-# page comes back short and its cursor goes on from there.
+# page comes back short and its cursor continues from there.
 MAX_READ = 3000
 CHUNK, CHUNK_CHARACTERS = 50, 1_000_000
 # Characters read for counting, so that a page with numbers costs little more than one without.
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some items and where to go on; `next` is empty at the end. A page may be short and still have a next one."""
+    """Some items and where to continue; `next` is empty at the end. A page may be short and still have a next one."""
 
     items: tuple[T, ...]
     next: str = ""

@@ -197,7 +197,7 @@ class Watch:
 
 
 def anything_new(now: datetime) -> bool:
-    """Is there a document that an active saved search has not looked at, or a score that changed?"""
+    """Is there a document that an active saved search has not checked, or a score that changed?"""
     if ScoreChange.objects.exists():
         return True
     return SavedSearch.objects.active().filter(last_document_id__lt=SearchDocument.objects.last_id()).exists()
@@ -288,7 +288,7 @@ def _notify(saved: SavedSearch, documents: Sequence[SearchDocument], now: dateti
 
 
 def _held(saved: SavedSearch) -> list[SearchDocument]:
-    """The matches that wait for the minimum; those that left the index meanwhile do not count."""
+    """The matches that wait for the minimum; those that left the index in between do not count."""
     ids = saved.matches.filter(is_held=True).values("document_id")
     return list(SearchDocument.objects.filter(pk__in=ids).order_by("pk")[:MINIMUM])
 
@@ -341,7 +341,7 @@ def _advance(watches: Sequence[Watch], documents: Sequence[SearchDocument], now:
         last = settled[-1]
         behind = [watch.saved.pk for watch in watches if watch.saved.last_document_id < last]
         SavedSearch.objects.filter(pk__in=behind, last_document_id__lt=last).update(last_document_id=last)
-        # What lies behind a search is never looked at again, unless a score may change.
+        # Documents before the position of a search are never checked again, unless a score may change.
         done = [watch.saved.pk for watch in watches if watch.saved.pk in behind and not watch.query.has_numbers]
         SavedSearchMatch.objects.filter(saved_search__in=done, document_id__lte=last, is_held=False).delete()
     return len(settled) == len(documents)

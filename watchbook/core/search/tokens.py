@@ -25,7 +25,7 @@ DENSE = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c\ua960-\ua97f\uac00-\ud7fb\uf900-\ufaff\uff66-\uff9f"
     "\U0001aff0-\U0001b16f\U0001f000-\U0001faff\U00020000-\U0002fa1f\U00030000-\U000323af"
 )
-# Accents and vowel points that stay separate after NFKC belong to the word they stand in.
+# Accents and vowel points that stay separate after NFKC belong to the word around them.
 MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
 LETTER = rf"[^\W_{DENSE}{MARKS}]"
 PIECE = re.compile(rf"([{DENSE}]+)|((?:{LETTER}|[{MARKS}])+)")
@@ -82,7 +82,7 @@ def document_tokens(title: str, body: str) -> tuple[set[str], set[str]]:
 
 # Pairs that one long stretch of characters is looked up by; the text of each hit decides about the rest.
 MAX_PAIRS = 12
-# In front of what stands for an author, a place or a website. No word of a text begins with it.
+# Prefix of the tokens of authors, places and websites. No word of a text begins with it.
 ATTRIBUTE = "§"
 
 _SCHEME = re.compile(r"^https?://")
@@ -174,5 +174,5 @@ def _pattern(word: str, *, opens: bool, closes: bool) -> str:
 def _dense_lookups(run: str) -> list[Lookup]:
     if len(run) == 1:
         return [Lookup(run, is_prefix=True)]
-    # Without the single last character that a text has as well: there the run may go on.
+    # Without the single last character that a text has as well: there the run may continue.
     return [Lookup(pair) for pair in pairs(run)[:MAX_PAIRS]]

@@ -70,7 +70,7 @@ class AskForm(forms.Form):
 class SaveForm(forms.Form):
     """Fields of a saved search."""
 
-    # A paused channel is not offered anew; where it was chosen before, it stays chosen.
+    # A paused channel is not offered for new searches; where it was chosen before, it stays chosen.
     shows_paused = False
 
     q = forms.CharField(max_length=QUERY_LENGTH, label=gettext_lazy("Query"))

@@ -84,7 +84,7 @@ class Pasted:
         return {name.lower(): values[0].strip() for name, values in given.items()}
 
     def is_on(self, *domains: str) -> bool:
-        """Tell whether the host is one of these domains or below one of them."""
+        """Return whether the host is one of these domains or below one of them."""
         return any(self.host == domain or self.host.endswith(f".{domain}") for domain in domains)
 
 
@@ -111,7 +111,7 @@ def read(text: str) -> Pasted:
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a text without a scheme is an address: a domain with a path, a number, localhost."""
+    """Return whether a text without a scheme is an address: a domain with a path, a number, localhost."""
     if _NUMERIC.match(text):
         return True
     if not _DOMAIN.match(text):

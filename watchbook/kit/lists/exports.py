@@ -2,7 +2,7 @@
 
 Every format has the same columns in the same order. JSON Lines keeps the types. In CSV no text is read as a formula by
 a spreadsheet: one that begins like a formula gets an apostrophe before it. Excel gets typed cells; formulas and links
-are switched off.
+are disabled.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Text(Filter):
 
 @dataclass(frozen=True)
 class Search(Filter):
-    """Words that all stand in one of the columns, whatever their case. Drawn before the other filters."""
+    """Words that all occur in one of the columns, whatever their case. Drawn before the other filters."""
 
     columns: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -101,7 +101,7 @@ class Search(Filter):
         if self.where:
             return self.where(value)
         found = Q()
-        # Not icontains: where texts are compared byte by byte it tells A from a.
+        # Not icontains: where texts are compared byte by byte it distinguishes A and a.
         for word in value.lower().split()[:MOST_WORDS]:
             anywhere = Q()
             for column in self.columns:

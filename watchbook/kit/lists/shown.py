@@ -19,11 +19,11 @@ from watchbook.kit.paging import Page, batches, keyset
 
 Row = TypeVar("Row", bound=Model)
 
-# Rows that counting looks at, and the greatest number that a filter shows: a page costs the same however long the list.
+# Rows that counting reads, and the greatest number that a filter shows: a page costs the same however long the list.
 SCANNED = 10_000
 MOST_COUNTED = 1_000
 MOST_OPTIONS = 30
-# Matches of words that are read at once for an export.
+# Matches of words that are read together for an export.
 MOST_FOUND = 200
 ORDER, FORMAT = "order", "format"
 FORMAT_TITLES = {CSV: "CSV", JSONL: "JSON Lines", XLSX: "Excel"}

@@ -160,7 +160,7 @@ def lang_of(text: object) -> SafeString | str:
 
 @register.simple_tag
 def delta(added: int | None = None, removed: int | None = None, modified: int | None = None) -> SafeString:
-    """+412 −9 ~38; what is nothing is left out, nothing at all is a zero."""
+    """+412 −9 ~38; zeros are omitted; three zeros are one."""
     parts = [
         (name, f"{sign}{count:,}", text % {"n": f"{count:,}"})
         for name, sign, count, text in (
@@ -221,7 +221,7 @@ def nothing(content: str, icon: str, title: str, level: int = 2) -> SafeString:
 
 @register.simple_block_tag
 def part(content: str, element: str, **given: Any) -> SafeString | str:
-    """An element around a block, left out when the block is empty. A block that brings the element itself is kept."""
+    """An element around a block, omitted when the block is empty. A block that has the element stays as it is."""
     inside = content.strip()
     css, label, shape = given.get("class", ""), given.get("label", ""), given.get("icon", "")
     if not inside or inside.startswith(f'<{element} class="{css}"'):
@@ -246,7 +246,7 @@ def field(bound: BoundField, note: str = "", label: str = "", css: str = "") -> 
 
 @register.simple_tag
 def form_errors(form: BaseForm) -> SafeString | str:
-    """The notice on top of a refused form, with a link to each field."""
+    """The message on top of a refused form, with a link to each field."""
     if not form.errors:
         return ""
     wrong = [form[name] for name in form.errors if name in form.fields]

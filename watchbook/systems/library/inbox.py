@@ -17,7 +17,7 @@ from watchbook.systems.library.models import Page, PageVersion
 from watchbook.systems.library.store.together import COMMENTED
 
 KIND = "page"
-# An entry stands for the saves of one user on one day.
+# An entry represents the saves of one user on one day.
 SAME_TIME = timedelta(seconds=2)
 
 

@@ -5,8 +5,8 @@ NgaError (a WebError)        nothing may be concluded from it: what is stored st
 │   ├── GuestCheckFailed               guests are not let in; the operator sets NGA_COOKIE or waits
 │   ├── Outage                 nothing was answered usefully for a long time; the next run tries again
 │   └── Paused                 the forum asked for a pause longer than a run waits; the job comes back later
-└── PageError                this page alone: note it at the topic, go on with the next topic
-    ├── TopicGone              the site says that the topic is gone or hidden (never a deletion by itself)
+└── PageError                this page alone: note it at the topic, continue with the next topic
+    ├── TopicGone              the site says that the topic is gone or hidden (alone never a deletion)
     ├── Denied                 no right, login wanted, too old, locked, awaiting review: not a deletion
     ├── PastEnd                there is no such page; the topic is shorter than its list row said
     ├── PageBusy               busy, throttled, forbidden, ill or out of reach, also after some patience: next run

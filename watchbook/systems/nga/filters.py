@@ -275,7 +275,7 @@ def thread(tid: int, fid: object = None) -> Thread:
 
 
 def threads_of(items: Iterable[tuple[str, str]]) -> list[Thread]:
-    """The topics of these items (kind, id); a post stands for its topic."""
+    """The topics of these items (kind, id); a post means its topic."""
     ids: dict[str, list[int]] = {KIND: [], POST_KIND: []}
     for kind, object_id in items:
         if kind in ids and (number := _whole(object_id)) is not None:
@@ -381,7 +381,7 @@ def search(
     kinds = [KIND, POST_KIND] if in_posts else [KIND]
     found: list[Match] = []
     for _round in range(MOST_ROUNDS):
-        # One more than is still selected would have to be thrown away; the word index goes on from where it stopped.
+        # One more than is still selected would have to be discarded; the word index continues where it stopped.
         page = find(asked, scopes=scopes, kinds=kinds, limit=limit - len(found), before=cursor or None)
         found += _matches(page.items, rows, posts)
         cursor = page.next

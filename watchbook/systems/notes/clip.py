@@ -1,4 +1,4 @@
-"""A collected note as something to file in the library."""
+"""A collected note as a clip for the library."""
 
 from __future__ import annotations
 

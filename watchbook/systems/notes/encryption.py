@@ -1,7 +1,7 @@
 """Encrypts cookies, hashes authors, and removes cookies and tokens of the platform from texts.
 
     EncryptionError
-    |-- Closed         no usable master key is set. Set COOKIE_MASTER_KEY; nothing is lost meanwhile
+    |-- Closed         no usable master key is set. Set COOKIE_MASTER_KEY; no data is lost until then
     `-- DecryptionError     (of base/crypto.py) another key, another row, or damage. The value is left as it is
 
 Written form: `v2:<key id>:<AES-256-GCM>`, or `v1:<key id>:<Fernet token>` where that is chosen. Fernet knows no
@@ -53,7 +53,7 @@ class PoolUnavailable(EncryptionError):
 
 
 def master_keys() -> dict[str, str]:
-    """Master keys by id, the sealing one first. Raises Closed when there is none that can be used."""
+    """Master keys by id, the current one first. Raises Closed when there is none that can be used."""
     found: dict[str, str] = {}
     for word in options.COOKIE_MASTER_KEYS.value:
         pair = _PAIR.match(word)
@@ -98,7 +98,7 @@ def current_key_id() -> str:
 
 
 def encrypt(plain: str, *, name: str, platform: str) -> tuple[str, str]:
-    """The sealed value and the id of its key."""
+    """The encrypted value and the id of its key."""
     keys = master_keys()
     key_id = next(iter(keys))
     if options.COOKIE_CIPHER.value == "v1":
@@ -116,7 +116,7 @@ def decrypt(encrypted: str, *, name: str, platform: str) -> str:
 
 
 def key_id_in(encrypted: str) -> str:
-    """Which key a sealed value names; empty for anything that is not a sealed value."""
+    """Which key an encrypted value names; empty for anything else."""
     parts = encrypted.split(":", 2)
     return parts[1] if len(parts) == 3 and parts[0] in {"v1", "v2"} else ""
 
@@ -130,7 +130,7 @@ def fingerprint(plain: str) -> str:
 
 
 def author_hash(author_id: str) -> str:
-    """The same author has the same hash on this installation, and no other installation can tell."""
+    """The same author has the same hash on this server, and no other server can derive it."""
     return _keyed_hash("author", author_id)[:32] if author_id else ""
 
 

@@ -42,7 +42,7 @@ def _states() -> Options:
 
 
 def _title_or_id(text: str) -> Q:
-    # Not icontains: where titles are compared byte by byte it tells A from a.
+    # Not icontains: where titles are compared byte by byte it distinguishes A and a.
     return Q(note_id=text) | Q(Contains(Lower("title"), text.lower()))
 
 

@@ -65,7 +65,7 @@ from watchbook.systems.pages.store.rules import count_today, is_about
 from watchbook.systems.pages.store.shots import delete_shots
 
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 15, 60 * 24 * 30
-# Minutes between looks at a single address that pages offer.
+# Minutes between readings of a single address that pages offer.
 FREQUENCIES, FREQUENCY = (60, 360, 720, 1440, 10080), 1440
 MOST_RULES, PREVIEWED, PREVIEWED_URLS = 50, 500, 20_000
 SHOWN, PREVIEW_LENGTH = 10, 2_000
@@ -406,7 +406,7 @@ def check_page(page: Page, *, user: User) -> JobRun:
 
 
 def forget_noise(page: Page) -> None:
-    """Forget what was learned about the noise of a page; the next two looks learn it again."""
+    """Reset the learned noise of a page; the next two readings learn it again."""
     Page.objects.filter(pk=page.pk).update(mask={})
 
 

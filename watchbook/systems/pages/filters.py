@@ -55,7 +55,7 @@ class Filters:
 
     @classmethod
     def read(cls, asked: Mapping[str, Any]) -> Filters:
-        """Read filters from an address; unknown words are left out."""
+        """Read filters from an address; unknown words are ignored."""
         state, period = str(asked.get("state", "")), str(asked.get("period", ""))
         return cls(
             clean_text(str(asked.get("section", "")))[:100],
@@ -100,11 +100,11 @@ class Filters:
 
     @property
     def null(self) -> str:
-        """The column that is NULL in all these rows and stands in their index before the time of change."""
+        """The column that is NULL in all these rows and is in their index before the time of change."""
         return "last_read_at" if self.state == "never" else ""
 
     def wider(self, site: Site) -> Filters:
-        """The shortest list by time of change with an index that all these rows stand in."""
+        """The shortest list by time of change with an index that has all these rows."""
         wider = replace(self, q="", period="", state="" if self.is_due else self.state)
         if wider.section and wider.state:
             in_state = _counted(counts.of_site(site), wider.state)
@@ -165,7 +165,7 @@ def _counted(found: SectionCount, state: str) -> int:
 
 
 def completeness(site: Site, now: datetime) -> dict[str, Any]:
-    """Count what is known, read, due, blocked and never read: together they prove that nothing is left out.
+    """Count what is known, read, due, blocked and never read: together they prove that nothing is missing.
 
     All come from counters but `due`, which changes with the time and is counted up to 10,000.
     """

@@ -73,7 +73,7 @@ def preview(user: User, address: str) -> Preview:
 def add_monitor(user: User, values: dict[str, Any], found: Preview | None = None) -> tuple[MonitorTask, Preview]:
     """Check the address, save the monitor and queue its first check.
 
-    A look at this very address that was taken a moment ago is not taken again.
+    An address that was read a moment ago is not read again.
     """
     values = _checked(user, values)
     _refuse_duplicate(user, values["sitemap_url"])
@@ -116,7 +116,7 @@ def change_monitor(monitor: MonitorTask, values: dict[str, Any]) -> MonitorTask:
             written.add("next_check_at")
         monitor.updated_at = clock.now()
         try:
-            # Only what was changed: a check may have ended meanwhile, and what it wrote must stay.
+            # Only what was changed: a check may have ended in between, and what it wrote must stay.
             monitor.save(update_fields=written)
         except IntegrityError:
             raise _already_watched() from None

@@ -25,7 +25,7 @@ ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
 KINDS = (ADDED, REMOVED, MODIFIED, NOISE)
 SIGNS = {ADDED: "+", REMOVED: "−", MODIFIED: "~", NOISE: "~"}
 SHOWN = 200
-# Entries that one search looks at; a longer list is searched on from there, or in its download.
+# Entries that one search reads; a longer list is searched on from there, or in its download.
 SCANNED = 200_000
 QUERY_LENGTH, QUERY_WORDS = 200, 10
 LONGEST_URL = 8192

@@ -1,4 +1,4 @@
-"""Recognises websites, sitemaps and feeds; every other address is taken for a website."""
+"""Recognises websites, sitemaps and feeds; every other address counts as a website."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.core.watching import Schedule
 
 SHORTEST = timedelta(minutes=15)
-# Slots that are looked at to find the shortest gap: a day of the most frequent schedule.
+# Slots that are compared to find the shortest gap: a day of the most frequent schedule.
 LOOKED_AT = 100
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _START = datetime(2026, 1, 1, tzinfo=SHANGHAI)

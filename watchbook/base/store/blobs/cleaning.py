@@ -41,7 +41,7 @@ def clean(beat: Callable[[], None] = lambda: None) -> Cleaned:
         done.bytes += sum(blob.size for blob in removed)
         beat()
         if not removed:
-            break  # all of them were put or referenced meanwhile
+            break  # all of them were put or referenced in between
     return done
 
 

@@ -38,7 +38,7 @@ def _keep(draft: Draft) -> Blob:
     touch([draft.sha256])
     place = places.current()
     row = Blob(sha256=draft.sha256, size=draft.size, place=place.name, put_at=clock.now())
-    # Waits for another process that puts or deletes the same blob: afterwards one row is there, whoever wrote it.
+    # Waits for another process that puts or deletes the same blob. Afterwards there is one row.
     Blob.objects.bulk_create([row], ignore_conflicts=True)
     blob = Blob.objects.get(pk=draft.sha256)
     if draft.size and places.named(blob.place).size(blob.sha256) != blob.size:
@@ -111,7 +111,7 @@ def opened(sha256: str) -> Iterator[IO[bytes]]:
 
 
 def read(sha256: str, *, limit: int) -> bytes:
-    """The whole content at once, for what is known to be small."""
+    """The whole content in memory, for what is known to be small."""
     if size(sha256) > limit:
         raise BlobTooLarge(f"Blob {sha256[:12]} is larger than {limit:,} bytes.")
     return b"".join(stream(sha256))

@@ -66,7 +66,7 @@ class ObjectStorage:
             try:
                 self._calls.delete(self._store, _name(sha256))
             except FileNotFoundError:
-                pass  # somebody removed it before
+                pass  # it was removed before
 
     def contents(self) -> Iterator[tuple[str, int, float]]:
         with _failing_plainly():

@@ -1,7 +1,7 @@
 """The tools of the MCP server. Each is one operation of the API: same arguments, same rights, same answer.
 
 The input schema of a tool comes from the API's own OpenAPI document, so that nothing is described twice. Systems
-declare their tools in `source.py`; those of the platform stand here.
+declare their tools in `source.py`; those of the platform are here.
 
 `call` runs an operation of the API inside this process, with the caller's own token.
 """

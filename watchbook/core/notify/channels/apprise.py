@@ -63,7 +63,7 @@ _CLOSED = {
     "batch", "webhook", "webhook_url", "host", "hostname", "proxy", "method",
 }  # fmt: skip
 _SHAPE = re.compile(r"([a-z0-9]{2,20})://([\x21-\x7e]+)", re.IGNORECASE)
-# Apprise reads `a@b@c` and escaped marks otherwise than anybody else, so an authority that leaves a doubt is refused.
+# Apprise reads `a@b@c` and escaped marks differently from other parsers, so an ambiguous authority is refused.
 _USER = r"(?:[^@:/?#%\[\];]*(?::[^@:/?#%\[\];]*)?@)?"
 _AUTHORITY = re.compile(rf"{_USER}(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{{1,5}}))?", re.IGNORECASE)
 

@@ -143,7 +143,7 @@ def check_email(given: Config, known: Config) -> dict[str, Any]:
     address = normalise_email(address)
     try:
         name, _at, domain = address.rpartition("@")
-        # As it will stand in the envelope: a host name in another script travels in its ASCII form.
+        # As the envelope has it: a host name in another script travels in its ASCII form.
         address = f"{name}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode()}"
         validate_email(address)
         address.encode("ascii")

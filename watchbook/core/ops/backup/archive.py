@@ -67,7 +67,7 @@ class Manifest:
     # columns of each table and next numbers of sequences, for databases that are written as rows
     columns: dict[str, list[str]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
-    # first characters of the digest of each key for secrets, so that a restore can tell whether it has the right one
+    # first characters of the digest of each key for secrets, so that a restore knows whether it has the right one
     key_prints: dict[str, str] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
     # digest -> size of the blobs outside the database that rows refer to, and those of all blobs that could not be read

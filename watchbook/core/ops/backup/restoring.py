@@ -57,7 +57,7 @@ def good_keys(prints: Mapping[str, str], here: Mapping[str, str]) -> set[str]:
 
 
 VENDORS = ("sqlite", "postgresql", "mysql")
-# Rows of these say nothing about whether anybody's data is there.
+# Rows of these do not mean that there is data of users.
 HOUSEKEEPING = {
     "django_migrations", "django_content_type", "auth_permission", "django_session", "cache_entries", "job_runs",
     "job_schedules", "job_workers", "process_keys",

@@ -36,7 +36,7 @@ TABLES = {
         " ORDER BY 1"
     ),
 }
-# Columns that the database computes are left out: it will compute them again.
+# Columns that the database computes are omitted: it will compute them again.
 COLUMNS = {
     "postgresql": (
         "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"

@@ -1,4 +1,4 @@
-"""SQLite: copied page by page inside one read transaction, so that writers go on and the copy is of one moment."""
+"""SQLite: copied page by page inside one read transaction, so that writers continue and the copy is of one moment."""
 
 from __future__ import annotations
 

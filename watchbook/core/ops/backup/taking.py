@@ -109,7 +109,7 @@ def _refuse_empty(tables: dict[str, int]) -> None:
 
 
 def made_by_program(table: str) -> bool:
-    """Tell whether a table has rows as soon as the schema exists, so that they are nobody's data."""
+    """Return whether a table has rows as soon as the schema exists, which are no data of users."""
     # The tables of SQLite's word index have rows of their own from the start.
     if table.startswith("search_words") or table in MADE_BY_MIGRATIONS:
         return True

@@ -51,7 +51,7 @@ def read_only(database: dict[str, Any]) -> dict[str, Any]:
 
 
 def identity(database: dict[str, Any]) -> str:
-    """Tells one database from another; without its password."""
+    """Identifies a database; without its password."""
     place = [str(database.get(name) or "") for name in ("ENGINE", "HOST", "PORT")]
     name = str(database["NAME"])
     if "sqlite" in database["ENGINE"]:

@@ -80,7 +80,7 @@ def _prepare(source_identity: str) -> None:
         progress.put("source", source_identity)
     is_emptied = progress.get("emptied")
     if not is_emptied:
-        # Not again afterwards: it would write the rows of permissions anew.
+        # Not again afterwards: it would write the rows of permissions again.
         call_command("migrate", interactive=False, verbosity=0)
     checks.refuse_other_schema()
     if is_emptied:

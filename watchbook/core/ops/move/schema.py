@@ -20,7 +20,7 @@ FOREIGN_KEYS = (
 def release_foreign_keys() -> None:
     """Let rows arrive before the rows that they refer to.
 
-    PostgreSQL checks at every commit, so its foreign keys are dropped and written down; the others can be told not to
+    PostgreSQL checks at every commit, so its foreign keys are dropped and written down; the others can be set not to
     check on this connection.
     """
     connection = databases.target()

@@ -18,7 +18,7 @@ from watchbook.core.search.models import SearchDocument
 if TYPE_CHECKING:
     from watchbook.core.search.compiling import Condition, Expression
 
-# How many of the newest documents are looked at before the whole index is asked. A word that stands in every second
+# How many of the newest documents are searched before the whole index. A word that occurs in every second
 # document would otherwise be sorted by date in its hundred thousands to show thirty.
 PROBE = 2000
 NEWEST = "ORDER BY d.occurred_at DESC, d.id DESC"
@@ -107,11 +107,11 @@ class Dialect(ABC):
         return ids(sql, [*parameters, limit])
 
     def window(self, filters: Filters, expression: Expression, width: int) -> Window | None:
-        """So many of the newest documents, to be looked at first; None where the whole index answers as quickly."""
+        """So many of the newest documents, searched first; None where the whole index answers as quickly."""
         return newest(filters.after, width)
 
     def wider(self, expression: Expression, width: int) -> int:
-        """How many documents to look at next when the newest `width` were not enough; 0: the whole index."""
+        """How many documents to search next when the newest `width` were not enough; 0: the whole index."""
         return 0
 
     @abstractmethod

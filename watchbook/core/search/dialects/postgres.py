@@ -1,4 +1,4 @@
-"""A tsvector of our own tokens and a GIN index; for common words the newest documents are looked at first."""
+"""A tsvector of our own tokens and a GIN index; for common words the newest documents are searched first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from watchbook.core.search.tokens import Lookup
 
 TITLE = "¶"
-# A word found this often in so many of the newest documents stands in one of seventy: sorting all of them by date
+# A word found this often in so many of the newest documents occurs in one of seventy: sorting all of them by date
 # would take longer than looking at the newest.
 SAMPLE, COMMON = 200, 3
 

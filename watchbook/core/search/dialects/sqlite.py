@@ -52,8 +52,8 @@ class SQLite(Dialect):
         """Merge all segments of the index into one, step by step.
 
         FTS5 marks a deleted document with another entry that names its words; only a merge removes both. The option
-        `secure-delete` would do it at once, but needs SQLite 3.42. A negative number begins a merge of all segments;
-        the following steps continue it and leave alone what other writers add in between.
+        `secure-delete` would do it immediately, but needs SQLite 3.42. A negative number begins a merge of all
+        segments; the following steps continue it and do not touch what other writers add in between.
         """
         pages = -MERGE_PAGES if begin else MERGE_PAGES
         with connection.cursor() as cursor:

@@ -303,7 +303,7 @@ def list_shares(user: User, page_id: UUID) -> Any:
 
 
 def revoke_share(user: User, link_id: UUID) -> None:
-    """The address stops working at once. For writers."""
+    """The address stops working immediately. For writers."""
     link = ShareLink.objects.filter(pk=link_id).first()
     if link is None:
         raise NotFound

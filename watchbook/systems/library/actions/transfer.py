@@ -40,7 +40,7 @@ LISTED = 1000
 
 @dataclass(frozen=True)
 class Imported:
-    """Created pages, the files that were left out, and the stored report."""
+    """Created pages, the files that were skipped, and the stored report."""
 
     pages: list[Page]
     report: Report
@@ -58,7 +58,7 @@ class ImportPlan:
 
 
 def skip_reason(code: str) -> str:
-    """Return the reason why a file was left out, for users."""
+    """Return the reason why a file was skipped, for users."""
     return {
         PROGRAM_FOLDER: _("folder of another program"),
         SYMBOLIC_LINK: _("symbolic link"),
@@ -70,7 +70,7 @@ def skip_reason(code: str) -> str:
 
 
 def import_file(user: User, space_id: UUID, path: Path, name: str, *, parent_page_id: UUID | None = None) -> Imported:
-    """Import the pages and attachments of a file, all or none, and keep a report of what was left out."""
+    """Import the pages and attachments of a file, all or none, and keep a report of what was skipped."""
     space = _importable(user, space_id, parent_page_id)
     with scratch("import") as folder:
         found, report = read_file(path, name, folder)

@@ -1,6 +1,6 @@
 """The nightly export: every space as Markdown files in a folder of this server, or in a Git working copy.
 
-Only what a viewer without any grant sees is written: restricted pages and texts that are not approved are left out and
+Only what a viewer without any grant sees is written: restricted pages and texts that are not approved are omitted and
 counted. A file with the same content is not written again. Files that an earlier export wrote and that are no longer
 part of the space are removed; files of others are never touched. A space that cannot be exported keeps its files.
 """

@@ -24,7 +24,7 @@ from watchbook.systems.library.store import (
 )
 
 AT_ONCE = 200
-# An autosave that the next one replaced is kept for whoever is writing on top of it just now.
+# An autosave that the next one replaced is kept while a user may be editing it.
 STEPS_KEPT = timedelta(days=1)
 # An attachment can be uploaded a while before the text that shows it is saved.
 UNUSED_KEPT = timedelta(days=2)
@@ -57,7 +57,7 @@ def delete_old_autosaves(ctx: JobContext) -> Outcome:
                 removed += PageVersion.objects.filter(pk__in=old).delete()[0]
             ctx.report(removed=removed)
     except OtherChannel:
-        pass  # handed over while it ran: the other deployment goes on
+        pass  # transferred while it ran: the other deployment continues
     return Outcome("done", {"removed": removed}) if removed else NOTHING_TO_DO
 
 
@@ -73,7 +73,7 @@ def clean_attachments(ctx: JobContext) -> Outcome:
         for step in steps:
             removed += _repeat(ctx, step)
     except OtherChannel:
-        pass  # handed over while it ran: the other deployment goes on
+        pass  # transferred while it ran: the other deployment continues
     return Outcome("done", {"removed": removed}) if removed else NOTHING_TO_DO
 
 
@@ -135,7 +135,7 @@ def _purge_old(ctx: JobContext, owned: list[UUID], before: datetime, figures: di
                     continue  # restored while this run waited for the lock
                 trash.purge(batch)
         except (Conflict, NotFound, OtherChannel):
-            figures["held"] += 1  # in use below, a migration at work, handed over: tomorrow again
+            figures["held"] += 1  # in use below, a running migration, transferred: try again tomorrow
 
 
 def _remove_purged(ctx: JobContext, owned: list[UUID], figures: dict[str, int]) -> None:

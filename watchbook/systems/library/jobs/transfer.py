@@ -114,7 +114,7 @@ class Export:
 def plan_export(space: Space, top: Page | None, seen: Sight) -> Export:
     """Give every page and attachment a path: of the whole space, or of one page or folder with all below it.
 
-    Pages that the reader does not see are left out, with what is below them; others have the titles of `seen`.
+    Pages that the reader does not see are omitted, with what is below them; others have the titles of `seen`.
     """
     heads = seen.rows(Page.objects.live().filter(space=space)).with_type().in_order().defer("content")
     rows = seen.show(heads)

@@ -103,7 +103,7 @@ class FolderMigrationControl(models.Model):
     """Control data of a job that the seed's table has no columns for."""
 
     job = models.OneToOneField(FolderMigrationJob, models.CASCADE, primary_key=True, related_name="control")
-    # The space while the job is at work, NULL afterwards: a plain unique column says "one job per space".
+    # The space while the job runs, NULL afterwards: a plain unique column says "one job per space".
     active_space_id = models.UUIDField(null=True, default=None, unique=True)
     phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.MIGRATE)
     folder_page_id = models.UUIDField(null=True, default=None)

@@ -62,7 +62,7 @@ SOME_OF = "(SELECT 1 AS one FROM pages WHERE space_id = %s AND deleted_at IS NUL
 
 
 def count_pages(space_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """Return how many live pages each space has; `MOST_COUNTED + 1` stands for all greater numbers.
+    """Return how many live pages each space has; `MOST_COUNTED + 1` means all greater numbers.
 
     One query for 200 spaces. A count without an end takes a second for a million pages.
     """

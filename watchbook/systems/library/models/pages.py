@@ -36,7 +36,7 @@ class TrashBatchQuerySet(models.QuerySet["TrashBatch"]):
 
 
 class TrashBatch(models.Model):
-    """One deletion: a page and all live pages below it. Restoring brings back exactly these."""
+    """One deletion: a page and all live pages below it. A restore covers exactly these."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     space = models.ForeignKey(Space, models.CASCADE, related_name="trash_batches")
@@ -182,7 +182,7 @@ class PageVersion(models.Model):
     created_at = models.DateTimeField(default=clock.now)
     # Of an autosave: when the first one of its series was made.
     series_at = models.DateTimeField(null=True, default=None)
-    # When the next autosave of the series took its place. Kept a while: somebody may be writing on top of it.
+    # When the next autosave of the series took its place. Kept for some time: a user may be editing it.
     joined_at = models.DateTimeField(null=True, default=None)
 
     objects = PageVersionQuerySet.as_manager()

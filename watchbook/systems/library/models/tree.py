@@ -65,7 +65,7 @@ WITH RECURSIVE down (id) AS (
 )
 SELECT COUNT(*) FROM down
 """
-# MariaDB stops a recursion silently after 1,000 steps unless it is told otherwise.
+# MariaDB stops a recursion silently after 1,000 steps unless set otherwise.
 DEEPER = "SET STATEMENT max_recursive_iterations = 4294967295 FOR "
 
 
@@ -224,7 +224,7 @@ def _rows(space_id: UUID, parent_id: UUID | None, narrow: Narrow) -> PageQuerySe
 
 
 def _pinned(rows: PageQuerySet, space_id: UUID, key: str, pk: str) -> PageQuerySet:
-    # By the index of the space's pins, of which there are few: a join would look at every one of 4,000 children.
+    # By the index of the space's pins, of which there are few: a join would read each of 4,000 children.
     # IN, because SQLite uses no index for a bare boolean.
     pins = PageNodeMeta.objects.filter(space_id=space_id, is_pinned__in=[True]).values_list("page_id", flat=True)
     found = list(pins[: FEW + 1])

@@ -63,9 +63,9 @@ class Workspace(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=clock.now)
     updated_at = models.DateTimeField(default=clock.now)
-    # Out of the lists and read only until it is brought back.
+    # Out of the lists and read only until it is unarchived.
     archived_at = models.DateTimeField(null=True, default=None)
-    # In the trash: not there for anybody; its owners may bring it back until its days are over.
+    # In the trash: no user finds it; its owners can restore it until its retention ends.
     deleted_at = models.DateTimeField(null=True, default=None)
     # Its days are over: it cannot come back, and its rows are removed a piece at a time.
     purged_at = models.DateTimeField(null=True, default=None)

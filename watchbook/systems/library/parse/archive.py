@@ -59,7 +59,7 @@ class PageRecord:
     parent: int | None
     is_pinned: bool = False
     id: str = field(default_factory=lambda: str(uuid4()))
-    # The file it was read from, without its folders, and the front matter of that file.
+    # The source file of a page, without its folders, and the front matter of that file.
     file_name: str = ""
     front: str = ""
 
@@ -144,7 +144,7 @@ def _record(path: str, tree: _Tree, bundle: Bundle, manifest: Mapping[str, Any],
     file_name = "" if report.format in OWN_NAMES else name
     page = PageRecord(title, "file", "", parent, is_pinned, file_name=file_name, front=kept)
     content = said.get("content")
-    # Only for a file that nobody changed since it was written: else what was edited would be lost.
+    # Only for a file that was not changed since it was written: else what was edited would be lost.
     if isinstance(content, str) and said.get("sha256") == sha256(body).hexdigest():
         return replace(page, content=clean(content))
     return replace(page, content=to_html(_plain_markdown(markdown, title, report)))

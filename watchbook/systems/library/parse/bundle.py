@@ -20,7 +20,7 @@ SKIPPED_FOLDERS = {"__MACOSX", "node_modules"}
 SKIPPED_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 DEEPEST = 32
 LONGEST_NAME = 1000
-# Reasons why a file of an import is left out.
+# Reasons why a file of an import is skipped.
 PROGRAM_FOLDER, SYMBOLIC_LINK, DUPLICATE_NAME, TOO_LARGE_FILE, SETTINGS = (
     "program_folder", "symbolic_link", "duplicate_name", "too_large", "settings",
 )  # fmt: skip

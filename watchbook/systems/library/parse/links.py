@@ -38,7 +38,7 @@ VERBATIM = {"a", "code", "pre"}
 def with_ids(html: str, own: str = "") -> str:
     """Return the text with the id of its target in every link to a page or attachment.
 
-    The address decides, not the id that somebody sent with it. Addresses that name this server (`own`) lose its name,
+    The address decides, not the id that was sent with it. Addresses that name this server (`own`) lose its name,
     so that they are the same after a change of it.
     """
 

@@ -308,7 +308,7 @@ def _as_callout(node: Node) -> Node:
     if not rest:
         first.children = first.children[1:]
     above = [Node("p", {}, [Node("strong", {}, [Node(text=title.strip())])])] if title.strip() else []
-    if not line_break and title.strip() and first.children:  # the title goes on in other marks
+    if not line_break and title.strip() and first.children:  # the title continues in other marks
         text_after = Node("p", {}, [Node("strong", {}, [Node(text=title), *first.children])])
         above, first.children = [text_after], []
     kept = [child for child in node.children if child is not first or child.children]

@@ -76,7 +76,7 @@ def writing_workspace(workspace_id: UUID, *, archived: bool = False) -> Iterator
     """
     with transaction.atomic():
         check_channel([workspace_id])
-        # Behind the channel: whoever archives holds its row alone, so what is read here stays true.
+        # After the channel: archiving locks its row exclusively, so what is read here stays true.
         columns = ("deleted_at",) if archived else ("deleted_at", "archived_at")
         check_in_use([Workspace.objects.filter(pk=workspace_id).values_list(*columns).first()])
         yield
@@ -119,7 +119,7 @@ def take(*space_ids: UUID, structural: bool = True, in_use: bool = True, for_rol
     While a migration is rolled back, only the rollback itself (`for_rollback`) changes the tree.
     """
     wanted = sorted(set(space_ids))
-    # Not the key: rows that point to the space may be added meanwhile.
+    # Not the key: rows that point to the space may be added in between.
     rows = list(
         Space.objects.select_for_update(no_key=_can_skip_key()).filter(pk__in=wanted).order_by("pk").only("workspace")
     )
@@ -158,7 +158,7 @@ ALLOWED = {
     (NodeType.FILE, NodeType.FOLDER): False,
     (NodeType.FILE, NodeType.FILE): True,
 }
-# Deeper than anybody reads; keeps walks short.
+# No real tree is deeper; keeps queries short.
 DEEPEST = 100
 
 

@@ -266,7 +266,7 @@ def move_to_space(page: Page, place: Parent, *, after: UUID | None = None, befor
     attachments.follow(ids, place.space.workspace_id)
     guards.follow_to_space(ids, page, old_space)
     order.follow(ids, place.space.workspace_id)
-    # At once, not later: members of the old space must not find it any more.
+    # Immediately, not later: members of the old space must not find it any more.
     for some in chunks(ids):
         publish.rescope(list(Page.objects.filter(pk__in=some)))
 

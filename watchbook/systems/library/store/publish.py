@@ -117,7 +117,7 @@ def rescope(pages: Sequence[Page]) -> None:
 
 
 def rescope_space(space_id: UUID, *, approved_only: bool) -> None:
-    """Hide newest texts from viewers, or show them, at once; the job `library.index` writes approved documents."""
+    """Hide newest texts from viewers, or show them, immediately; the job `library.index` writes approved documents."""
     restrictions = PageRestriction.objects.filter(space_id=space_id).values_list("pk", flat=True)
     for restriction in (None, *restrictions):
         names = (scope_of(space_id, ALL, restriction), scope_of(space_id, NEWEST, restriction))
@@ -232,7 +232,7 @@ def revoke(link: ShareLink, user: User) -> None:
 
 
 def opened(token: str) -> Page | None:
-    """The live page behind a token, or None: unknown, revoked, expired, switched off, trashed, restricted and not
+    """The live page behind a token, or None: unknown, revoked, expired, disabled, trashed, restricted and not
     approved look the same."""
     alive = Q(expires_at=None) | Q(expires_at__gt=clock.now())
     links = ShareLink.objects.filter(alive, token_digest=digest_of(token[:200]), revoked_at=None)

@@ -66,7 +66,7 @@ def _record_uses(page: Page, wanted: set[UUID], user: User | None) -> None:
     fresh = wanted - shown
     if not fresh:
         return
-    # What an old version of this page showed may come back, whoever restores it.
+    # What an old version of this page showed may return when it is restored.
     earlier = set(uses.filter(attachment_id__in=fresh).values_list("attachment_id", flat=True))
     allowed = earlier | _allowed(fresh - earlier, user)
     rows = [AttachmentUse(page=page, attachment_id=pk, first_number=page.version) for pk in sorted(fresh & allowed)]

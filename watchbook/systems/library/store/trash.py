@@ -1,6 +1,6 @@
 """Trash, restore and permanent deletion.
 
-One deletion is one batch: a page and all live pages below it. Restoring brings back exactly these pages. A permanent
+One deletion is one batch: a page and all live pages below it. A restore covers exactly these pages. A permanent
 deletion marks the batch first; its rows are then removed in pieces.
 """
 
@@ -69,7 +69,7 @@ def restore(batch: TrashBatch, place: Parent | None, narrow: Narrow) -> Page:
         Page.objects.filter(pk__in=some, trash_batch=batch).update(deleted_at=None, trash_batch=None)
     batch.restored_at = clock.now()
     batch.save(update_fields=["restored_at"])
-    # What is above it may have been restricted meanwhile.
+    # What is above it may have been restricted in between.
     guards.recompute(ids)
     page.deleted_at, page.trash_batch = None, None
     return page
@@ -134,7 +134,7 @@ def soon() -> None:
 
 
 def check_free(space_id: UUID) -> None:
-    """A migration counts on its pages while it is at work."""
+    """A migration counts on its pages while it runs."""
     if FolderMigrationControl.objects.filter(active_space_id=space_id).exists():
         raise JobConflict
 
@@ -176,7 +176,7 @@ def _remove(ids: Sequence[UUID]) -> None:
     # Trashed by an earlier act, these stay: their old place is gone, and a restore will ask for another.
     left = guards.keep_hidden(ids)
     Page.objects.filter(parent_page_id__in=ids).update(parent_page=None, moved_at=clock.now())
-    # First: MariaDB looks at once whether a batch still points to a page that goes.
+    # First: MariaDB checks immediately whether a batch still points to a page that goes.
     TrashBatch.objects.filter(page_id__in=ids).delete()
     publish.erase_pages(ids)
     Page.objects.filter(pk__in=ids).only("pk").delete()

@@ -48,7 +48,7 @@ def add_workspace(user: User, name: str, flags: dict[str, bool]) -> Workspace:
                 workspace=workspace, release_channel=RELEASE_CHANNEL.value, updated_by=user
             )
         except DatabaseError:
-            raise OtherChannel from None  # where nobody can say who writes, nobody writes
+            raise OtherChannel from None  # where the owner is unknown, no deployment writes
         WorkspaceMember.objects.create(workspace=workspace, user=user, role=WorkspaceRole.OWNER)
         write_flags(workspace, user, flags)
     return workspace
@@ -123,7 +123,7 @@ def remove_workspace_member(workspace: Workspace, actor: User, person: User) -> 
 
 
 def _check_last_owner(workspace: Workspace, person: User) -> None:
-    # Locked: two owners who remove each other at once must not leave none behind.
+    # Locked: two owners who remove each other at the same time must not leave none.
     owners = list(
         WorkspaceMember.objects.select_for_update().filter(workspace=workspace, role=WorkspaceRole.OWNER).order_by("pk")
     )
@@ -182,7 +182,7 @@ def purge(place: Shelved, user: User) -> None:
     """Delete from the trash permanently. A job removes the rows."""
     with _alone(place):
         if place.deleted_at is None:
-            raise NotFound  # brought back meanwhile
+            raise NotFound  # unarchived in between
         place.purged_at = clock.now()
         place.save(update_fields=["purged_at"])
         _tell("place_purged", place, user)

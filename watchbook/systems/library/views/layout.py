@@ -182,7 +182,7 @@ def targets_in(
 
 
 def top_of(space: Space, moved: Iterable[Page] = ()) -> Target:
-    """The top level takes folders only, while folders are switched on."""
+    """The top level takes folders only, while folders are enabled."""
     has_files = any(page.node_type == NodeType.FILE for page in moved) or not moved
     reason = _("the top level holds only folders") if has_files and folders_enabled(space) else ""
     if not reason and moved and all(page.parent_page_id is None and page.space_id == space.pk for page in moved):

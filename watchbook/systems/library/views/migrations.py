@@ -1,4 +1,4 @@
-"""Moving the files of the top level into a folder: the plan, the job at work, and taking it back."""
+"""Moving the files of the top level into a folder: the plan, the running job, and its rollback."""
 
 from __future__ import annotations
 

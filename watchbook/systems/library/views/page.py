@@ -92,7 +92,7 @@ def page(request: HttpRequest, page_id: UUID) -> HttpResponse:
     try:
         found = actions.open_page(reader(request), page_id)
     except NotFound:
-        # Stream and mails keep leading here; whoever may read the space finds the page where it is now.
+        # Stream and mails keep leading here; users who may read the space find the page where it is now.
         trashed = actions.open_trashed(reader(request), page_id)
         messages.info(request, _("%(title)s moved to trash.") % {"title": trashed.title})
         return redirect("library:trash", space_id=trashed.space_id)
@@ -174,7 +174,7 @@ def save(request: HttpRequest, page_id: UUID) -> HttpResponse:
             "when": render_to_string("library/_saved.html", {"page": saved}, request),
             "by": _("by %(name)s") % {"name": saved.updated_by.email} if saved.updated_by else "",
             "words": words_in(saved.content),
-            # Not only the new one: what was saved by itself is joined, so an older row may be gone.
+            # Not only the new one: autosaves are joined, so an older row may be gone.
             "history": render_to_string("library/_versions.html", _history(request, saved), request),
         }
     )

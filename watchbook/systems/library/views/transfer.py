@@ -94,7 +94,7 @@ class Row:
 
 
 def report_rows(facts: dict[str, Any]) -> list[Row]:
-    """Return what was left out, could not be resolved, or was read in another encoding."""
+    """Return what was skipped, could not be resolved, or was read in another encoding."""
     left_out = [Row("file", path, "", actions.skip_reason(reason)) for path, reason in facts["skipped"]]
     places, words = facts.get("places", {}), _("not in the file; stays as it is")
     links = [

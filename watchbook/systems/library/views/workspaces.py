@@ -85,7 +85,7 @@ class ArchivedItem:
 
     place: Workspace | Space
     is_mine: bool
-    # Until when it can be taken out of the trash; None when it stays for ever.
+    # Until when it can be restored from the trash; None: without limit.
     until: datetime | None = None
 
     @property
@@ -108,7 +108,7 @@ class ArchivedItem:
 
     @property
     def purge(self) -> str:
-        """Where it is removed for good; empty while it is not in the trash."""
+        """Where it is deleted permanently; empty while it is not in the trash."""
         return self._way("purge") if self.is_deleted else ""
 
     def _way(self, act: str) -> str:
@@ -342,7 +342,7 @@ def show_space(request: HttpRequest, space_id: UUID, *, wrong: Wrong | None = No
     known = running | {one.user_id for one in members}
     context = {
         **frame(user, space),
-        # Whoever runs the workspace is an admin here, whatever the space itself says.
+        # Owners and admins of the workspace are admins here, whatever the space itself says.
         "members": [one for one in members if one.user_id not in running],
         "runners": runners,
         "others": [one for one in everybody if one.user_id not in known],

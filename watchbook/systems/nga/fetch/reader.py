@@ -218,7 +218,7 @@ class BoardReader:
         return numbers[pid]
 
     def topic_page(self, tid: int, page: int) -> TopicPage:
-        """One page of a topic. Whether it may be taken for whole is `TopicPage.is_complete(page)`."""
+        """One page of a topic. Whether it is complete is `TopicPage.is_complete(page)`."""
         return self._in_any_form(TopicPage, lambda form: topic_address(tid, page, form), page, list(Form), tid=tid)
 
     def note_page(self, tid: int, page: int) -> TopicPage:
@@ -328,7 +328,7 @@ class BoardReader:
 
     def _what_follows(self, refusal: Refused, answer: Answer) -> NgaError:
         if refusal.reason == "guest":
-            self._guest_check.pass_check(answer)  # raises: the gate is shut again at once
+            self._guest_check.pass_check(answer)  # raises: the guest check failed again
         failure = requests.refused(refusal, answer)
         if not isinstance(failure, PageBusy):
             self._was_useful()  # a clear no is an answer: the site is alive

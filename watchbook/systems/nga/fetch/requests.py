@@ -131,7 +131,7 @@ def failed(answer: Answer, said: str = "") -> NgaError:
     if is_temporary(answer.status):
         return PageBusy("busy", detail, answer=answer)
     if answer.status in UNKNOWN_ADDRESS:
-        # The site tells of a missing topic in words. This is an address, or a form, that it does not know.
+        # The site reports a missing topic in words. This is an address, or a form, that it does not know.
         return PageUnreadable("not_nga", detail, category="http", answer=answer)
     return Denied("no_right", detail, answer=answer)
 

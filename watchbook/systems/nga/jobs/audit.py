@@ -158,7 +158,7 @@ class Repair:
         return [*page.floors, *found], unknown_texts
 
     def _failed(self, row: ThreadFloorAuditThread, due: set[int], left: Iterable[int], error: Exception) -> set[int]:
-        """No page came. A topic that is gone or closed to us answers for all its pages at once."""
+        """No page came. A topic that is gone or closed to us ends the attempts for all its pages."""
         tried = set(left) if isinstance(error, TopicGone | Denied) else due
         if isinstance(error, TopicGone | PastEnd):
             self._note(row, Result(still_missing=tried))

@@ -114,7 +114,7 @@ def _store_mirrors(ctx: JobContext, forum: Forum, window: tuple[date, date], sca
 
 
 def _has_pins(page: ListPage) -> bool:
-    """The HTML form does not say which topics are pinned, and silence unpins none."""
+    """The HTML form does not say which topics are pinned, so none is unpinned."""
     return any(record.is_pinned is not None for record in page.topics)
 
 

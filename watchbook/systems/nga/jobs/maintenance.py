@@ -25,7 +25,7 @@ def indexing_is_wanted(now: datetime) -> bool:
 
 
 def index_old_posts(ctx: JobContext) -> Outcome:
-    """Each step is its own transaction and moves the place with it; a run that ends goes on in the next one."""
+    """Each step is its own transaction and moves the place with it; the next run continues where one ended."""
     place, _ = PostIndexing.objects.get_or_create(pk=1)
     if place.finished_at is not None:
         return NOTHING_TO_DO
@@ -57,7 +57,7 @@ def _index(posts: list[Post]) -> None:
 
 
 JOB = "nga.media"
-# Names of the place; others than those of the job that stored pictures itself, so that all posts are looked at once.
+# Names of the place; others than those of the job that stored pictures itself, so that each post is read once more.
 POST, REVISION = "file_post_id", "file_revision_id"
 
 

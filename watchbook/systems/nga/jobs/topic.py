@@ -97,7 +97,7 @@ class TopicReader:
             is_turned = page.is_newest_first != is_newest_first and self.work.fetched_page_count == 1
             is_newest_first, total = page.is_newest_first, page.total_floors
             if is_turned:
-                # Nobody had said so: pages are counted from the other end, and the turn of this one may come later.
+                # It was not known: pages are counted from the other end, and this one may be read later.
                 floor = self._known_floor
                 self.held[page.page_number] = page
                 continue
@@ -117,7 +117,7 @@ class TopicReader:
     def _may_have(self, number: int) -> bool:
         if number in self.held or self.page_limit is None:
             return True
-        # A page before its turn brings nothing by itself: with a limit of one the topic would never be read.
+        # A page out of order brings nothing alone: with a limit of one the topic would never be read.
         return self.work.fetched_page_count < (max(self.page_limit, 2) if self.held else self.page_limit)
 
     def _fetch_or_end(self, number: int) -> TopicPage | None:
@@ -146,7 +146,7 @@ class TopicReader:
         return 0 if known is None else known + self.thread.is_truncated_by_page_limit
 
     def fetch(self, number: int) -> TopicPage:
-        """A page that may be taken for whole. One that is not teaches nothing, and the topic stays where it is."""
+        """Only a complete page is stored. Another one changes nothing, and the cursor of the topic stays."""
         page = self.reader.topic_page(self.thread.source_thread_id, number)
         self.work.fetched_page_count += 1
         self.work.last_page = number

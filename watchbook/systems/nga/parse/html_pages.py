@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(r"([a-zA-Z-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\
 _PARSED = re.compile(r"\s{0,9}parse(?:Int|Float)\s{0,9}\(")
 _SCRIPT_END = re.compile(r"</script", re.IGNORECASE)
 _VOID = frozenset({"br", "img", "hr", "input", "meta", "link"})
-# What has no end is taken to the end of its line or of the script, so that none is looked at twice.
+# A call without an end reaches to the end of its line or of the script, so that none is read twice.
 _STRINGS_OR_NAMES = re.compile(
     r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|\n|\\?\Z)'
     r"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+(?:'|\n|\\?\Z)"

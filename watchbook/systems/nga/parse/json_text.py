@@ -31,7 +31,7 @@ _MINUS_ZERO = re.compile(r"-0(?![\d.eE])")
 
 def read_json_fast(text: str) -> Any:
     """A document and nothing behind it, in a third of the time. Fractions and the longest numbers lose their spelling:
-    they are given as floats, and whoever needs it must read again.
+    they are given as floats, and code that needs it must read again.
     """
     if _MINUS_ZERO.search(text):
         raise ValueError("a number that would lose its spelling unseen")
@@ -201,7 +201,7 @@ def _unescaped(hit: re.Match[str]) -> str:
     return _SHORT.get(hit[3], hit[3])
 
 
-# `window.script_muti_get_var_store=` and its kind; `noprefix` is not always honoured.
+# `window.script_muti_get_var_store=` and its kind; `noprefix` is not always obeyed.
 _PREFIX = re.compile(r"(?:[\s\ufeff;]+|/\*.*?\*/|(?:var\s+|window\.)?[\w$.]{1,60}\s*=(?!=))*+", re.DOTALL)
 _CODED = re.compile(r"\s*(\d{1,9})\s*[:：]\s*(.*)", re.DOTALL)
 _MARKUP = re.compile(r"<[^<>]{0,500}>")

@@ -78,7 +78,7 @@ class TopicRecord:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a board. Rows are not sorted by their last reply, and their number does not tell the last page."""
+    """One page of a board. Rows are not sorted by their last reply; the last page may be as full as others."""
 
     fid: int
     forum_name: str
@@ -230,7 +230,7 @@ def floors_of_page(page: int, total: int, *, newest_first: bool = False) -> rang
 
 
 KINDS: dict[str, type[ListPage] | type[TopicPage]] = {"list": ListPage, "topic": TopicPage}
-# Fields that hold other records; times are told by their names.
+# Fields that hold other records; times are recognised by their names.
 _NESTED: dict[str, Callable[..., Any]] = {
     "topics": TopicRecord,
     "floors": FloorRecord,

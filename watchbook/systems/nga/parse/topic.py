@@ -88,7 +88,7 @@ def attachments(value: Any, addresses: Addresses) -> Iterator[AttachmentRecord]:
 
 
 def read_poll(value: Any) -> PollRecord | None:
-    """`id~label~id~label~…~max_select~1~end~seconds~_id~votes,…`: names and values in turn."""
+    """`id~label~id~label~…~max_select~1~end~seconds~_id~votes,…`: names and values alternate."""
     parts = values.raw_text(value).split("~")
     pairs = dict(zip(parts[::2], parts[1::2], strict=False))
     choices = tuple(

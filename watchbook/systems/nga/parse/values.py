@@ -218,7 +218,7 @@ def with_display_names(text: str) -> str:
     return TOKEN.sub(lambda hit: display_name(hit[0]), text) if "#anony_" in text else text
 
 
-# What the site prints for nobody in particular.
+# Names that the site prints instead of a user's.
 _NOBODY = {"#ANONYMOUS#", "#SYSTEM#"}
 
 

@@ -65,7 +65,7 @@ class Result:
 
 
 def find_gaps() -> Iterator[tuple[int, list[Gap]]]:
-    """Batch after batch of topics: how many were looked at, and those with gaps. Two queries a batch without gaps."""
+    """Batch after batch of topics: how many were checked, and those with gaps. Two queries a batch without gaps."""
     last = 0
     while rows := list(
         Thread.objects.filter(pk__gt=last)

@@ -249,7 +249,7 @@ def _seen_values(
         "reply_count_display": fit_count(record.reply_count_display),
         "last_seen_on_list_page_number": fit_small(reading.page_number),
     }
-    # A pinned topic may stand a second time at its ordinary place: only the first page tells.
+    # A pinned topic may occur a second time at its ordinary place: only the first page is decisive.
     if record.is_pinned is not None and reading.has_pins:
         seen["is_pinned"] = record.is_pinned
     if record.is_digest is not None:

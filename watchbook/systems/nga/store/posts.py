@@ -184,7 +184,7 @@ def _shown_ids(reading: PageReading) -> set[int]:
 
 def _not_shown(reading: PageReading, stored: Iterable[KnownFloor], span: range, shown: set[int]) -> list[KnownFloor]:
     if not reading.page.seen_numbers:
-        return []  # an answer without any floor is never taken for twenty deletions
+        return []  # an answer without any floor never counts as twenty deletions
     return [floor for floor in stored if floor.floor_number in span and floor.source_post_id not in shown]
 
 

@@ -33,7 +33,7 @@ NEW_TOPIC, TITLE_CHANGED, EDITED, DELETED, FOLDED, GONE = (
 )  # fmt: skip
 KIND_OF_REASON = {versions.CONTENT: EDITED, versions.DELETED: DELETED, versions.FOLDED: FOLDED}
 SEARCHED = Columns(ThreadSearchDocument, ["thread", "title_text", "first_post_plain_text", "updated_at"])
-# A column of text takes more; nobody searches for the hundred-thousandth word of an opening post.
+# A column of text takes more; no one searches for the hundred-thousandth word of an opening post.
 LONGEST_TEXT = 100_000
 
 _BREAKS = re.compile(r"<(?:br|/?(?:p|div|li|ul|ol|tr|table|blockquote|h[1-6]|pre|details|summary))\b[^<>]*>", re.I)
@@ -214,7 +214,7 @@ def notify_posts(
 ) -> None:
     """Store what to notify of, in the transaction of the page; `send_news` sends it when the topic was read.
 
-    One query if nobody chose this topic or one of these authors.
+    One query if no user chose this topic or one of these authors.
     """
     new = [_new(floor, keys[floor.source_post_id]) for floor in fresh if not floor.is_deleted_by_source]
     edited = [_edited(change) for change in changes if change.has_new_text]

@@ -41,7 +41,7 @@ from watchbook.systems.nga.store.publish import GONE, publish_topics, send_news
 from watchbook.systems.nga.store.versions import Cuts, PageReading, fit_small, fit_summary
 
 SCHEDULED, BY_HAND, BY_AUDIT, FOLLOWING, REREADING = "schedule_12h", "manual", "audit", "follow", "reread"
-# Code in `error_summary` of a topic that was left out on purpose: a reason, not a failure.
+# Code in `error_summary` of a topic that was skipped on purpose: a reason, not a failure.
 SKIPPED = "skipped"
 WINDOW_DAYS = 3
 

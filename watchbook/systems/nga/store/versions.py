@@ -218,7 +218,7 @@ def difference(floor: KnownFloor, record: FloorRecord) -> Change | None:
 
 
 def absent(floor: KnownFloor) -> Change:
-    """A floor that is gone for good."""
+    """A post that was deleted on the site."""
     return Change(floor, (DELETED,), True, floor.is_folded_by_source)
 
 

@@ -88,7 +88,7 @@ def shown_html(
     """
     writer = _Writer(archived or {}, kept or {})
     shown = _TAG.sub(writer.tag, compact_quotes(html, replied) if replied else html)
-    # Headings of a floor stand right below the page's own: a level that is left out would confuse who listens.
+    # Headings of a floor come right below the page's own: a skipped level would confuse users of screen readers.
     shown = shown.replace("<h4>", '<h2 class="bb-title">').replace("</h4>", "</h2>")
     # `del` is the mark of a removed word in a diff; struck text of an author is something else.
     shown = shown.replace("<del>", '<s class="bb-struck">').replace("</del>", "</s>")
@@ -124,7 +124,7 @@ class _Writer:
         return _picture(given, in_link=self.is_in_link)
 
     def _player(self, address: str) -> str:
-        """The stored file before the link to its original: played here, or to download."""
+        """The stored file, ahead of the link to its original: played here, or to download."""
         kept = self.kept.get(address)
         if kept is None:
             return ""
@@ -195,7 +195,7 @@ class _Reader(HTMLParser):
 
 @require_safe
 def picture(request: HttpRequest, digest: str) -> HttpResponseBase:
-    """A picture that was stored before core.media; told by its first bytes then, and nothing else is sent."""
+    """A picture that was stored before core.media; its type comes from its first bytes, and nothing else is sent."""
     asset = get_object_or_404(MediaAsset, content_sha256=digest[:64])
     file = media_file(asset.content_sha256)
     if asset.media_format_text not in OLD_FORMATS or not file.is_file():

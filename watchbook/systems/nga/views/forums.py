@@ -172,7 +172,7 @@ def follow_topic(request: HttpRequest, tid: int) -> HttpResponse:
 @staff_required
 @require_POST
 def selected_topics(request: HttpRequest) -> HttpResponse:
-    """Follow the selected topics, or end following them. A selected post stands for its topic."""
+    """Follow the selected topics, or end following them. A selected post means its topic."""
     act = request.POST.get("act", "")
     if act not in ("follow", "unfollow"):
         raise Http404

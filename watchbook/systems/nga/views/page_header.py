@@ -74,7 +74,7 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True)
 class ListPart(Generic[Row]):
-    """Some rows; `after` is the key to go on from, empty at the end."""
+    """Some rows; `after` is the key to continue from, empty at the end."""
 
     items: list[Row]
     after: str = ""

@@ -37,7 +37,7 @@ from watchbook.systems.nga.store.media import Kept, kept_files
 from watchbook.systems.nga.views.content import Replied, linked_topics, plain_text, replied_posts, shown_html
 from watchbook.systems.nga.views.page_header import head, own_title, reason_text
 
-# A page has twenty posts; nobody reads on after so many notes under them, and each is a floor of its own anyway.
+# A page has twenty posts; more comments than this are not read below them, and each is a post of its own anyway.
 MOST_NOTES = 400
 
 

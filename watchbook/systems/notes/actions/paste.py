@@ -25,7 +25,7 @@ from watchbook.systems.notes.store.candidates import FoundNote
 from watchbook.systems.notes.validation.managed import BAD_PASTE, LONGEST_PASTE
 
 ADDED, KNOWN, REFUSED = "added", "known", "refused"
-# Short links are requested one after the other while somebody waits.
+# Short links are requested one after the other while the user waits.
 MOST_SHORT_LINKS, SHORT_LINKS_SECONDS = 20, 30.0
 
 REASONS = {

@@ -1,6 +1,6 @@
 """Is a cookie anywhere in the clear? Looks through logs, text columns of the whole database, and the source tree.
 
-Known cookies are looked for by value, in the pieces that tell; unknown ones by the names they go by. Findings name the
+Known cookies are looked for by value, in their secret pieces; unknown ones by the names they go by. Findings name the
 place and never the secret.
 """
 
@@ -32,7 +32,7 @@ LONGEST_SOURCE_LINE = 1_000
 MOST_FINDINGS = 200
 LOG_NAMES = ("*.log", "*.log.*", "*.jsonl", "*.out", "*.err")
 TREE_NAMES = ("*.py", "*.json", "*.html", "*.md", "*.txt", "*.toml", "*.yml", "*.yaml", "*.sh", "*.js", ".env", "*.env")
-# In a text these come before every cookie that somebody forgot to seal or to mask.
+# In a text these come before every cookie that was neither encrypted nor masked.
 TELLTALES = ("web_session", "cookie_value", "a1=")
 SEALED = ("v1:", "v2:")
 NOT_ENTERED = {"tests", "__pycache__", "node_modules", ".git", ".venv"}
@@ -146,7 +146,7 @@ def _text_columns(model: type[models.Model]) -> list[str]:
 
 
 def _in_table(model: type[models.Model], names: list[str], secrets: frozenset[str]) -> Iterator[Finding]:
-    """One query per table: the database looks for the words, we look at what it finds."""
+    """One query per table: the database searches for the words, this code checks its hits."""
     if not names:
         return
     texts = {f"text_{name}": Cast(name, models.TextField()) for name in names}

@@ -120,7 +120,7 @@ def _collect_all(holder: Holder, totals: CollectTotals, report: Report) -> None:
 
 
 def _collect_batch(holder: Holder, rows: list[Candidate], totals: CollectTotals, report: Report) -> NotesError | None:
-    """One batch to its end. Gives the trouble that makes going on pointless."""
+    """One batch to its end. Returns the trouble after which another batch would fail, too."""
     with counted() as count:
         outcomes, cookies_used = _read(holder, rows, lambda: report(**asdict(totals)))
     meta = {"adapter": fetch.adapter_name(), "cookie_used": cookies_used, "batch_requests": count.requests}
@@ -198,7 +198,7 @@ def _save_outcome(
 
 
 def _wait(seconds: float, beat: Callable[[], None]) -> None:
-    """Sleeps, with a sign of life every few seconds. Where the clock is held, nobody has to wait."""
+    """Sleep with a heartbeat every few seconds. With a fixed test clock it returns immediately."""
     ends = time.monotonic() + seconds
     while not clock.is_held() and (left := ends - time.monotonic()) > 0:
         time.sleep(min(left, 5.0))

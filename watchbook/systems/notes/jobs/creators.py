@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 CREATORS_A_RUN = 50
 KEY_MISSING = gettext_noop("The creator's ID was encrypted with a key that is missing. Add the creator again.")
-# A whole listing ends by itself; these are for one that does not. The time is less than the lease of the job.
+# A complete listing has an end; these limits are for one without. The time is less than the lease of the job.
 MOST_PAGES, MOST_SECONDS = 50, 200.0
 
 

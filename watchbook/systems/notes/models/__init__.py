@@ -129,7 +129,7 @@ class CookieLease(models.Model):
     succeeded = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     charge = models.CharField(max_length=20, blank=True, default="")
-    # The last error of the lease, whoever caused it.
+    # The last error of the lease, whichever run caused it.
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_reason = models.CharField(max_length=40, blank=True, default="")
     request_id = models.CharField(max_length=128, blank=True, default="")

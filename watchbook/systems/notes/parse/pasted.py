@@ -1,4 +1,4 @@
-"""Reads what people paste: share texts, links and IDs, many at once. Nothing is requested here."""
+"""Reads what people paste: share texts, links and IDs, also many together. Nothing is requested here."""
 
 from __future__ import annotations
 

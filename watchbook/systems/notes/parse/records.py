@@ -36,7 +36,7 @@ class Media:
 
 @dataclass(frozen=True)
 class NoteRecord:
-    """One note in full. `author_id` and `author_name` are as read; the crawl hides them before anybody sees them."""
+    """One note in full. `author_id` and `author_name` are as read; the crawl hides them before they are stored."""
 
     note_id: str
     note_type: str = "normal"

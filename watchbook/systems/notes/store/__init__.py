@@ -45,12 +45,12 @@ class Acquired:
 
 
 def oldest_valid_heartbeat(now: datetime) -> datetime:
-    """A heartbeat before this moment is a lock that nobody holds any more."""
+    """A heartbeat before this moment means that the lock is free."""
     return now - timedelta(minutes=LOCK_TIMEOUT_MINUTES)
 
 
 def acquire(workflow_name: str, now: datetime) -> Acquired:
-    """Start an execution, unless one is running. Of any number of callers exactly one is told `locked`."""
+    """Start an execution, unless one is running. Of any number of callers exactly one gets `locked`."""
     running = Execution.objects.filter(slot=workflow_name, heartbeat_at__gte=oldest_valid_heartbeat(now))
     if running.exists():
         return Acquired(False, reason=RUNNING_ALREADY)

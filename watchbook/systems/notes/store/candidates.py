@@ -35,7 +35,7 @@ NOT_KNOWN = gettext_noop("Candidate not found.")
 
 @dataclass(frozen=True)
 class FoundNote:
-    """A note that somebody found."""
+    """A note that was found."""
 
     note_id: str
     platform: str
@@ -97,7 +97,7 @@ def bound_to(one: FoundNote | Candidate) -> str:
 
 
 def decrypt_token(candidate: Candidate) -> str:
-    """The newest token of a note; empty when there is none or the key that sealed it is gone."""
+    """The newest token of a note; empty when there is none or the key that encrypted it is gone."""
     try:
         encrypted = candidate.xsec_token
         return decrypt(encrypted, bound_to=bound_to(candidate)) if encrypted else ""
@@ -134,7 +134,7 @@ def claim(holder: Holder, batch_size: int, now: datetime, platform: str = DEFAUL
 
 
 def fail(holder: Holder, note_id: str, error: dict[str, Any], now: datetime) -> Candidate:
-    """Count first, then test: the third failure is the last. What lies in the note itself fails at once."""
+    """Count first, then test: the third failure is the last. An error of the note itself fails immediately."""
     code = str(error.get("code", ""))
     with transaction.atomic():
         renew(holder, now)
@@ -164,7 +164,7 @@ def fail(holder: Holder, note_id: str, error: dict[str, Any], now: datetime) -> 
 
 
 def _held(holder: Holder, note_id: str) -> Candidate:
-    """The candidate as this execution holds it. Raises when it is not known, or held by somebody else or nobody."""
+    """The candidate as this execution holds it. Raises when it is not known, held by another execution, or not held."""
     row = Candidate.objects.select_for_update().filter(note_id=note_id).first()
     if row is None:
         raise NotesError(Code.NOT_FOUND, NOT_KNOWN)

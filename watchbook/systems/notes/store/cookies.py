@@ -1,4 +1,4 @@
-"""Cookies themselves: added, replaced, switched off, refreshed, sealed anew."""
+"""Cookies themselves: added, replaced, disabled, refreshed, re-encrypted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def put(name: str, platform: str, plain: str, values: dict[str, Any], now: datet
 
 
 def reset(cookie: Cookie, now: datetime) -> None:
-    """Somebody looked at it and says that it is good."""
+    """A user confirmed that the cookie is valid."""
     Cookie.objects.filter(pk=cookie.pk).update(**CLEAN, updated_at=now, cooling_round=F("cooling_round") + 1)
 
 
@@ -77,7 +77,7 @@ class Rotation:
 
 
 def rotate(now: datetime, report: Callable[[Rotation], None] = lambda done: None) -> Rotation:
-    """Seal every cookie with the current key. Each row is a step of its own: killed anywhere, it resumes."""
+    """Re-encrypt every cookie with the current key. Each row is a step of its own: killed anywhere, it resumes."""
     done = Rotation(encryption.current_key_id())
     last = 0
     while rows := list(Cookie.objects.filter(pk__gt=last).order_by("pk")[:BATCH]):
@@ -99,7 +99,7 @@ def _reencrypt_row(row: Cookie, done: Rotation, now: datetime) -> None:
         done.unknown.append(row.cookie_name)
         return
     encrypted, key_id = encryption.encrypt(plain, name=row.cookie_name, platform=row.platform)
-    # Whoever gave it a new secret meanwhile used the current key, and wins.
+    # A secret that was replaced in between is encrypted with the current key, and stays.
     same = Cookie.objects.filter(pk=row.pk, secret_version=row.secret_version)
     done.rotated += same.update(
         cookie_encrypted=encrypted, encryption_key_id=key_id, updated_at=now, secret_version=F("secret_version") + 1

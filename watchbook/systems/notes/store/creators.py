@@ -124,7 +124,7 @@ def store_check(holder: Holder, creator: Creator, read: Listing, now: datetime) 
     with transaction.atomic():
         renew(holder, now)
         row = Creator.objects.select_for_update().filter(pk=creator.pk).first()
-        if row is None:  # deleted meanwhile
+        if row is None:  # deleted in between
             return Checked(creator.pk)
         stored = candidates.store_found(list(_found(row, read.cards)), now)
         is_whole = read.error is None

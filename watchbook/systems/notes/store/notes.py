@@ -44,7 +44,7 @@ def commit(holder: Holder, note: NoteRecord, meta: dict[str, Any], now: datetime
             renew(holder, now)
             return _commit(holder, note, meta, now)
     except LockLost:
-        # The answer to its first commit may have been lost on the way: the same execution is told again.
+        # The answer to its first commit may have been lost on the way: the same execution gets it again.
         own = Note.objects.filter(
             idempotency_key=idempotency_key(note.note_id), watch__execution_id=holder.execution_id
         )

@@ -203,7 +203,7 @@ def today(now: datetime) -> date:
 
 
 def lease(platform: str, wanted: int, now: datetime) -> Lease:
-    """The next cookie in turn with up to `wanted` of its quota reserved. Raises Trouble when there is none."""
+    """The next cookie with up to `wanted` of its quota reserved. Raises Trouble when there is none."""
     closed = encryption.unavailable_reason()
     if closed:
         raise NotesError(Code.COOKIE_EXHAUSTED, closed, reason="pool_closed")
@@ -302,7 +302,7 @@ def _return_counts(held: Lease, *, is_over: bool) -> None:
 
 
 def wake(now: datetime, platform: str = "") -> int:
-    """Cooling that is over ends, and a new day begins with a new count. Both may be done by anybody, any time."""
+    """Cooling that is over ends, and a new day begins with a new count. Any process may do both, at any time."""
     rows = Cookie.objects.filter(platform=platform) if platform else Cookie.objects.all()
     day = today(now)
     rows.filter(Q(daily_date=None) | ~Q(daily_date=day)).update(daily_used=0, daily_date=day)

@@ -25,7 +25,7 @@ from watchbook.systems.notes.rules import Code
 from watchbook.systems.notes.store.documents import KIND, SCOPE, SOURCE, document, note_path, title_of, wanted_files
 
 VERSION, POINT, SAME = "version", "point", "same"
-# After a reading that failed, and before the second look at a note that was not found.
+# After a reading that failed, and before the second reading of a note that was not found.
 AGAIN = timedelta(days=1)
 MOST_FAILURES = 3
 

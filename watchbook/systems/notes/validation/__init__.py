@@ -325,7 +325,7 @@ CARD_FIELDS = frozenset({"interact_info", "interactInfo", "image_list", "imageLi
 
 
 def read_result(note_id: str, result: Payload) -> tuple[NoteRecord, list[str]]:
-    """Return the note to save, and the parts of the result that are left out because they are not valid.
+    """Return the note to save, and the parts of the result that are skipped because they are not valid.
 
     Accepted are `data` of detail, a whole response of detail, one item of a batch, and a card of the platform.
     Everything else is refused: a note that was saved once is never changed again.

@@ -108,7 +108,7 @@ class Work:
 
 
 def live_work(now: datetime) -> Work | None:
-    """The newest execution that gives signs of life, whoever runs it; else what waits for a worker."""
+    """The newest execution with a heartbeat, whichever worker runs it; else what waits for a worker."""
     alive = Execution.objects.exclude(slot=None).filter(heartbeat_at__gte=oldest_valid_heartbeat(now))
     execution = alive.order_by("-started_at", "-pk").first()
     if execution is not None:
@@ -121,7 +121,7 @@ def live_work(now: datetime) -> Work | None:
 def of_execution(row: Execution) -> Work:
     settled = row.items_processed + row.items_failed + row.items_returned
     held = Candidate.objects.filter(status=CandidateStatus.PROCESSING, processing_lock=row.execution_id).count()
-    # What it gave back was queued anew after it began, and is for the next one.
+    # What it gave back was queued again after it began, and is for the next one.
     waiting = Candidate.objects.pending().filter(queued_at__lte=row.started_at).count()
     ahead = held + (waiting if row.workflow_name == COLLECT_WORKFLOW else 0)
     named = [
@@ -156,7 +156,7 @@ def _of_run(run: ShownRun) -> Work:
 
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """The page is loaded anew when the work has ended."""
+    """The page is loaded again when the work has ended."""
     if not getattr(request, "htmx", False):
         return redirect("notes:executions")
     now = clock.now()

@@ -117,7 +117,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
     past = Alert.objects.past().filter(source=SOURCE)
     was_open = set(past.filter(key__in=[one.key for one in found]).values_list("key", flat=True).distinct())
     page = keyset(past, request.GET, by="opened_at", size=ALERTS_PER_PAGE)
-    # An alert keeps the words it was told with; those of a known condition are said in the reader's language.
+    # An alert keeps the words of its notification; those of a known condition are shown in the reader's language.
     titles = {one.key: one.title for one in found}
     context = {
         **shown,

@@ -1,4 +1,4 @@
-"""Collected notes: the list, one note as it was read, and how one is forgotten.
+"""Collected notes: the list, one note as it was read, and deleting a note.
 
 Comments of collected notes: the list of all, and the thread below one note.
 """

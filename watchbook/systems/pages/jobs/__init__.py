@@ -31,7 +31,7 @@ from watchbook.systems.pages.store.pages import KIND
 from watchbook.systems.pages.store.shots import delete_shots
 
 READ_JOB = "pages.read"
-# A website without a due page looks into its list this often; that costs no request.
+# A website without a due page reads its list this often; that costs no request.
 LIST_EVERY = timedelta(minutes=5)
 BATCH = 500
 
@@ -68,13 +68,13 @@ BROKEN_OFF = gettext_noop("The last reading broke off.")
 
 
 def _close_broken_off(ctx: JobContext, keys: set[str]) -> int:
-    """Plan websites whose run ended without doing so: a crash must not stop a website for ever, nor in silence."""
+    """Plan websites whose run ended without doing so: a crash must not stop a website for ever, nor silently."""
     ended = JobRun.objects.filter(key__in=keys).exclude(pk__in=JobRun.objects.live().values("pk"))
     closed = 0
     for run in ended:
         site = Site.objects.live().filter(pk=run.args["site_id"]).first()
         if site is None or run_for(site).key != run.key:
-            continue  # planned meanwhile
+            continue  # planned in between
         failures = site.failures + 1
         with ctx.writing():
             closed += Site.objects.filter(pk=site.pk, next_at=site.next_at).update(
@@ -95,7 +95,7 @@ def is_waiting(site: Site, now: datetime) -> bool:
 
 
 def plan_next(site: Site, ctx: JobContext) -> None:
-    """Set when to look at a website again: at its next due page, or at its list."""
+    """Set when to read a website again: at its next due page, or at its list."""
     next_page = Page.objects.filter(site=site, next_at__isnull=False).aggregate(at=Min("next_at"))["at"]
     moments = [moment for moment in (next_page, ctx.now + LIST_EVERY if site.list_name else None) if moment]
     site.next_at = max(min(moments, default=ctx.now + timedelta(days=1)), ctx.now + timedelta(seconds=30))

@@ -1,6 +1,6 @@
-"""One look at one page: what it says now against its last version, and what became of a URL that left its list.
+"""One reading of one page: its text compared with the last version, and what became of a URL that left its list.
 
-A difference is looked at twice: what differs between the two looks is noise and is learned; what stays is a change.
+A difference is read twice: what differs between the two readings is noise and is learned; what stays is a change.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _read_due(ctx: JobContext, site: Site, tally: Counter[str], left: int, count
 
 
 def due_pages(site: Site, now: datetime) -> list[Page]:
-    """What one run reads: by priority, but every fifth place is for the others in turn, longest waiting first.
+    """What one run reads: by priority, but every fifth place is for the others, longest waiting first.
 
     A sitemap that gives all its pages a new lastmod every day would otherwise keep every other page waiting for ever.
     """

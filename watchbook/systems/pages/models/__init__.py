@@ -48,7 +48,7 @@ class Fate(models.TextChoices):
 
 
 class Result(models.TextChoices):
-    """Result of the last look at a page."""
+    """Result of the last reading of a page."""
 
     UNREAD = "unread", pgettext_lazy("web page", "Not read yet")
     OK = "ok", pgettext_lazy("web page", "OK")

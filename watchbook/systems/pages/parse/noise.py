@@ -1,7 +1,7 @@
-"""Noise of pages: lines that differ between two looks at the same page, and lines that most pages of a site share.
+"""Noise of pages: lines that differ between two readings of the same page, and lines that most pages of a site share.
 
 A mask is learned from two looks moments apart. What differs then is no change: a line of which most words stay
-becomes a template, other lines become a slot between their two neighbours, and a field is left out. A slot holds only
+becomes a template, other lines become a slot between their two neighbours, and a field is ignored. A slot holds only
 while both neighbours stand: as soon as one changes, the noise is seen again and learned again with the next two looks,
 so that no real change beside it is lost.
 """
@@ -40,7 +40,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Mask:
-    """What is left out when two versions of a page are compared."""
+    """What is ignored when two versions of a page are compared."""
 
     slots: tuple[Slot, ...] = ()
     templates: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def digest(line: str) -> str:
 
 
 def learn(first: str, second: str, fields: tuple[Mapping[str, str], Mapping[str, str]], known: Mask) -> Mask:
-    """Add what differs between two looks at the same moment to a mask."""
+    """Add what differs between two readings at the same moment to a mask."""
     old, new, found = first.split("\n"), second.split("\n"), _Found()
     differing = {name for name in {*fields[0], *fields[1]} if fields[0].get(name) != fields[1].get(name)}
     try:
@@ -200,7 +200,7 @@ class Masking:
 
 
 def shared_lines(texts: Sequence[str]) -> list[str]:
-    """Lines that stand on most of these pages of a site: menus, footers, notices."""
+    """Lines that are on most of these pages of a site: menus, footers, banners."""
     if len(texts) < BOILERPLATE_PAGES:
         return []
     counts = Counter(line for text in texts for line in set(text.split("\n")) if line)

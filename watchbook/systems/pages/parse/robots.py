@@ -16,7 +16,7 @@ LONGEST_DELAY = 30.0
 
 @dataclass(frozen=True)
 class Robots:
-    """Rules for us: (path pattern, is it allowed), and the wished seconds between requests."""
+    """Rules for us: (path pattern, is it allowed), and the requested seconds between requests."""
 
     rules: tuple[tuple[str, bool], ...] = ()
     delay_seconds: float | None = None

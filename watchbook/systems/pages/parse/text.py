@@ -19,7 +19,7 @@ from watchbook.systems.pages.parse.structured import structured_fields
 TEXT_LENGTH = 1_000_000
 ALTERNATES, MOST_METAS = 100, 10
 SHORT_TEXT = 1_500
-# A form for a password on a page with less text than this stands in the place of the page.
+# A form for a password on a page with less text than this replaces the page.
 SHORT_FORM = 200
 MOST_NODES = 5_000
 # So many characters beyond ASCII must be right for each one that is broken.

@@ -4,7 +4,7 @@
 not matter what changed them, or whether they were deleted. `added(pages)` counts new rows. The database adds to the
 counters, so that writers beside each other lose nothing; a rollback takes the counts back as well.
 
-`recount` counts anew. It holds the row of the whole website, which every writer needs before it commits: what it reads
+`recount` counts again. It holds the row of the whole website, which every writer needs before it commits: what it reads
 is what the counters must say at that moment.
 """
 
@@ -44,7 +44,7 @@ Totals = dict[tuple[int, str], Counter[str]]
 
 
 def _counted(row: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """The counters that a page stands in, as `COUNTED` says it."""
+    """The counters that count a page, as `COUNTED` lists them."""
     if not row["is_listed"]:
         if row["fate"]:
             yield row["fate"], 1

@@ -1,4 +1,4 @@
-"""Stores what a look at a page found: a version, nothing new, a failure, or what became of a URL that left.
+"""Stores what a reading of a page found: a version, nothing new, a failure, or what became of a URL that left.
 
 Texts of versions: each as the difference to the one before, and every tenth whole.
 

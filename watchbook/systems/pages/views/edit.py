@@ -94,7 +94,7 @@ def step(request: HttpRequest, site_id: int, name: str) -> HttpResponse:
 
 @require_POST
 def page_step(request: HttpRequest, page_id: int, name: str) -> HttpResponse:
-    """Read one page now, or forget its learned noise."""
+    """Read one page now, or reset its learned noise."""
     page = own_page(request, page_id)
     try:
         if name == "check_page":

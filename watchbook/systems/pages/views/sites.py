@@ -181,7 +181,7 @@ def _first_day(found: Site, now: datetime) -> Chart:
 
 @require_GET
 def noise(request: HttpRequest, site_id: int) -> HttpResponse:
-    """What is left out when pages of this website are compared."""
+    """What is ignored when pages of this website are compared."""
     found = own_site(request, site_id)
     masked = Page.objects.filter(site=found).exclude(mask={}).order_by("-last_read_at")[:MASKS_SHOWN]
     rows = [(page, mask) for page in masked if (mask := Mask.of(page.mask))]

@@ -220,7 +220,7 @@ def _looked_at(user: User | None, post_id: str) -> datetime | None:
 
 
 def look(user: User, post_id: str, at: datetime) -> None:
-    """Note when the user looked at a thread; a moment that is ahead of now counts as now."""
+    """Note when the user opened a thread; a moment in the future counts as now."""
     if PostRaw.objects.of([post_id]).exists() or Comment.objects.filter(post_id=post_id).exists():
         row = ThreadLook(user=user, post_id=post_id, looked_at=min(at, clock.now()))
         upsert(ThreadLook, [row], unique=["user", "post_id"], update=["looked_at"])

@@ -1,4 +1,4 @@
-"""What an operator does with many communities at once: switch, tag, set the priority, crawl, remove. All or none."""
+"""What an operator does with many communities together: switch, tag, set the priority, crawl, remove. All or none."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ COMMENT_KIND = "reddit_comment"
 
 class CommentListingQuerySet(models.QuerySet["CommentListing"]):
     def wanted(self, by_default: bool) -> CommentListingQuerySet:
-        """Filter listings of active communities that are switched on, by their own switch or else by default."""
+        """Filter listings of active communities with this feature, by their own setting or else by default."""
         chosen = models.Q(is_on=True) | models.Q(is_on=None) if by_default else models.Q(is_on=True)
         return self.filter(chosen, community__is_active=True)
 
@@ -151,7 +151,7 @@ class CommentVersion(models.Model):
 
 
 class ThreadLook(models.Model):
-    """When a user last looked at a thread: comments that were first seen later are new to this user."""
+    """When a user last opened a thread: comments that were first seen later are new to this user."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     post_id = models.CharField(max_length=20)

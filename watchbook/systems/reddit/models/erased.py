@@ -1,4 +1,4 @@
-"""Authors whose posts and comments were erased for good: nothing of them is stored again."""
+"""Authors whose posts and comments were erased: nothing of them is stored again."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ CHUNK = 1 << 20
 MAX_LINE_BYTES = 4 << 20
 # What the makers of dumps use (zstd --long=31). Decompressing needs as much memory as the frame says.
 MAX_WINDOW_MEGABYTES = 2048
-# The beginning is enough to tell two files of the same size apart.
+# The beginning is enough to distinguish two files of the same size.
 FINGERPRINT_BYTES = 1 << 20
 
 

@@ -223,7 +223,7 @@ def _id(value: Any, prefix: str = "") -> str:
 
 
 def read_comment(raw: Mapping[str, Any]) -> CommentRecord:
-    """Read one comment. Reddit gives no reason of a removal, so the placeholder tells who did it."""
+    """Read one comment. Reddit gives no reason of a removal, so the placeholder shows who did it."""
     text = _clean(_text(raw["body"])[:MAX_TEXT_LENGTH])
     parent = _text(raw["parent_id"])
     author, placeholder = cut(_text(raw.get("author")), 60), text.strip()

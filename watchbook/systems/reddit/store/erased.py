@@ -45,7 +45,7 @@ def without_words(records: Sequence[Record]) -> list[Record]:
 
 
 def mark_erased(records: Iterable[PostRecord | CommentRecord], before: Iterable[Any], now: datetime) -> None:
-    """Mark rows whose words were left out as erased, so that no page says that Reddit removed them."""
+    """Mark rows whose words were erased, so that no page says that Reddit removed them."""
     left_out = [
         new for new, old in zip(records, before, strict=True) if new is not old and new.text is None and not new.author
     ]

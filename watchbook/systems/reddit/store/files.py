@@ -68,7 +68,7 @@ def pictures(row: PostRaw) -> list[Picture]:
 
 
 def visible_posts(user: User, post_ids: Collection[str]) -> list[str]:
-    """Return which of these posts a user may see: posts are for every member, erased ones for nobody."""
+    """Return which of these posts a user may see: posts are for every member, erased ones for no one."""
     if not user.is_active:
         return []
     rows = PostRaw.objects.current().of(post_ids).filter(blanked_at=None)

@@ -204,7 +204,7 @@ def _number(text: str) -> int:
 
 @require_POST
 def looked(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Note that the user looked at the thread as it was at `at`."""
+    """Note that the user saw the thread as it was at `at`."""
     _thread = _thread_or_404(request, post_id)
     person = person_of(request)
     if person is not None:

@@ -172,7 +172,7 @@ def compare(
 ) -> Difference:
     """Find added, removed and modified URLs. Pass `removals=False` for an incomplete check.
 
-    `keep` says which URLs are of interest; changes of others are left out.
+    `keep` says which URLs are of interest; changes of others are skipped.
     """
     same = Counter(part.sha256 for part in old_parts) & Counter(part.sha256 for part in new_parts)
     old, common = _apart(old_parts, same)
@@ -275,7 +275,7 @@ class _Recorder:
 MOST_URLS = 2_000
 LEAST_SIMILARITY = 0.6
 _LEAST_LETTERS = 4
-_COMMON = 50  # letters that stand in more pages than this tell nothing apart
+_COMMON = 50  # words that more pages than this have do not identify a page
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -1,7 +1,7 @@
 """The jobs that queue due monitors and check one monitor: read, evaluate, store.
 
 Rules of the evaluation: a file that was not read whole keeps what was known of it; a check that did not read everything
-removes nothing; a check that lost much at once is accepted only when a second one gives the same result; the first
+removes nothing; a check that lost many URLs is accepted only when a second one gives the same result; the first
 check is a baseline.
 """
 
@@ -293,7 +293,7 @@ def check_monitor(ctx: JobContext, monitor_id: str) -> Outcome:
         try:
             reading = _read(ctx, monitor, folder)
         except Busy:
-            raise  # somebody else asks this host: the run goes back to the queue
+            raise  # another run reads this host: the run goes back to the queue
         except (WebError, sandbox.TaskError, Unreadable) as error:
             cost = _cost(count.requests, count.bytes, began)
             with ctx.writing():

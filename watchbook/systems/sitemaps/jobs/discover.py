@@ -30,7 +30,7 @@ USUAL_SITEMAPS = ("/sitemap.xml", "/sitemap_index.xml", "/wp-sitemap.xml", "/sit
 USUAL_FEEDS = ("/feed", "/rss.xml", "/atom.xml")
 FEED_KINDS = ("rss", "atom", "rdf")
 MOST_LISTS = 20
-# URLs of one file that are looked at for the newest ones and for those that a feed repeats.
+# URLs of one file that are searched for the newest ones and for those that a feed repeats.
 MOST_URLS = 50_000
 NEWEST, TITLES = 5, 3
 DEADLINE_SECONDS = 45.0

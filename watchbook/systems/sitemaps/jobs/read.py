@@ -104,7 +104,7 @@ def _read_part(url: str, known: KnownPart | None, reading: Reading, folder: Path
             return None  # a redirect to a file that is read already
         return _take(url, answer, known, reading, folder)
     except Busy:
-        raise  # the host's turn is somebody else's: the whole check waits
+        raise  # another run reads the host: the whole check waits
     except (WebError, sandbox.TaskError, Unreadable) as error:
         if is_root:
             raise

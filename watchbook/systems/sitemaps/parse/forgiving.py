@@ -170,7 +170,7 @@ class _Reader:
         self._collect.flush()
         limit = self._collect.limits.entry_bytes
         if self._unread > limit:
-            # The parser keeps what it has not handed over; this bounds its memory.
+            # The parser keeps what it has not yielded; this bounds its memory.
             self._collect.notes.once("entry_too_large", limit)
             return False
         return True

@@ -135,7 +135,7 @@ def _opml(body: bytes) -> Iterator[ImportRow]:
         raise InvalidFile("not_xml")
     if len(parser.error_log) >= MOST_ERRORS:
         raise InvalidFile("not_xml")
-    # The parser goes on after an error and leaves out what it cannot read.
+    # The parser continues after an error and leaves out what it cannot read.
     damaged = {entry.line for entry in parser.error_log if entry.level >= etree.ErrorLevels.ERROR}
     seen: set[int] = set()
     waiting = [(node, "", 0) for node in reversed(root.findall("body/outline"))]

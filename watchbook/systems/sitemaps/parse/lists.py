@@ -40,7 +40,7 @@ def write_line(url: str, lastmod: str = "", changefreq: str = "", priority: str 
 
 
 def key_for(url: str) -> bytes:
-    """The URL as it stands in a line: what lists are sorted by."""
+    """The URL as a line has it: what lists are sorted by."""
     return _TO_ESCAPE.sub(lambda m: _ESCAPES[m[0]], url).encode()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from watchbook.systems.sitemaps.parse.entries import normalise
 
-# Links stand in the head; a page without a body element is read this far.
+# Links are in the head; a page without a body element is read this far.
 MAX_CHARS = 512_000
 MAX_LINKS = 50
 LONGEST_TITLE = 200

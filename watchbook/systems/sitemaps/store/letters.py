@@ -110,7 +110,7 @@ def _after(monitor: MonitorTask, noise: Noise, missing: int, links: dict[str, st
 
 
 def _sections(entries: Iterable[Entry], change_url: str) -> tuple[tuple[Section, ...], int]:
-    """Return the largest sections with their first pages, and how many pages they stand for."""
+    """Return the largest sections with their first pages, and how many pages they represent."""
     groups: dict[str, _Group] = {}
     listed = 0
     for sign, entry in islice(entries, SCANNED):

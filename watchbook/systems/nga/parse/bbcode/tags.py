@@ -124,7 +124,7 @@ def _link(name: str, attribute: str, addresses: Addresses) -> Shape | None:
         url_given = addresses.link(attribute)
         return Shape(f'<a href="{escape(url_given)}"{REL}>', "</a>", is_link=True) if url_given else None
     if name == "uid" and not _positive(attribute):
-        # `[uid]#anony_…[/uid]` and page-local negative ids lead to nobody.
+        # `[uid]#anony_…[/uid]` and page-local negative ids lead to no user.
         return Shape()
     return id_link(name, attribute, addresses)
 

@@ -55,7 +55,7 @@ def tokens(source: str, known: frozenset[str]) -> Iterator[Token]:
     while (hit := search(source, at)) is not None:
         found, end = _token(hit, source, ends, known)
         if not found:
-            # A line of marks may hide a tag behind its first character, so that the search goes on right there.
+            # A line of marks may hide a tag behind its first character, so that the search continues right there.
             at = hit.start() + 1 if has_marks and hit["mark"] else hit.end()
             continue
         if hit.start() > last:
