@@ -57,7 +57,17 @@ class Suite:
     @property
     def command(self) -> list[str]:
         cache = f"cache_dir={CACHES / self.kind}"
-        return [sys.executable, "-m", "pytest", "-q", "-o", cache, *selection(self.kind, nightly=self.nightly)]
+        slowest = ["--durations=20", "--durations-min=5"]
+        return [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-o",
+            cache,
+            *slowest,
+            *selection(self.kind, nightly=self.nightly),
+        ]
 
     @property
     def env(self) -> dict[str, str]:
