@@ -75,7 +75,7 @@ def test_cutting_resets_what_is_open_and_welcomes_what_comes(proxy):
         assert say(client, b"two") == b"two"
 
 
-def test_a_refusing_proxy_lets_nobody_in_until_healed(proxy):
+def test_refusing_proxy_accepts_no_connection_until_healed(proxy):
     with dial(proxy) as client:
         assert say(client, b"one") == b"one"
         proxy.refuse(cut=False)

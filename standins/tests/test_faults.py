@@ -52,7 +52,7 @@ def test_the_newest_rule_wins_and_lifting_brings_the_old_one_back(site):
     assert ask(site, "/page").status == 200
 
 
-def test_a_rule_can_look_at_method_query_and_anything_else(site):
+def test_rule_can_match_method_query_and_other_properties(site):
     site.faults.on("/page", method="POST").fail(500)
     site.faults.on("/page?page=2").fail(502)
     site.faults.on(when=lambda request: "bearer" in request.headers.get("Authorization")).fail(401)
@@ -190,7 +190,7 @@ def test_204_with_a_body_206_and_304_come_unasked(site):
     assert ask(site, "/page").status == 304
 
 
-def test_bodies_can_be_nothing_at_all(site):
+def test_bodies_can_be_empty(site):
     site.faults.on("/page", nth=1).empty()
     site.faults.on("/page", nth=2).whitespace()
     site.faults.on("/page", nth=3).only_comment()
@@ -238,7 +238,7 @@ def test_fifty_encodings_are_real_and_said(site):
     assert body == BODY
 
 
-def test_an_encoding_can_be_a_lie(site):
+def test_content_encoding_can_be_wrong(site):
     site.faults.on("/page").label_encoding("br")
     reply = ask(site, "/page")
     assert (reply.headers["Content-Encoding"], reply.body) == ("br", BODY)
@@ -270,7 +270,7 @@ def test_cookies_come_in_thousands_and_in_megabytes(site):
     assert "Domain=other.example" in head_of(raw(site, "/page"))
 
 
-def test_charsets_and_types_can_lie(site):
+def test_charsets_and_types_can_be_wrong(site):
     site.faults.on("/page", nth=1).charset("utf-7", b"+ADw-script+AD4-")
     site.faults.on("/page", nth=2).content_type("image/png")
     lie, image = ask(site, "/page"), ask(site, "/page")

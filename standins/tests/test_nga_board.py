@@ -44,7 +44,7 @@ def plain(board: NgaBoard, tid: int, page: int = 1) -> dict[str, Any]:
 # Bytes
 
 
-def test_bodies_are_gbk_and_say_so_or_not(board, topic):
+def test_bodies_are_gbk_with_and_without_a_charset(board, topic):
     for path, said in (
         (f"/read.php?tid={topic}&__output=8", "text/javascript; charset=GBK"),
         ("/thread.php?fid=7&__output=8", "text/html"),
@@ -306,7 +306,7 @@ def test_the_plan_asks_for_no_more_than_the_rules(board, topic):
     assert plan_run(world, {}).requests == 1
 
 
-def test_requests_are_told_by_the_worlds_clock(board, topic):
+def test_requests_are_dated_by_the_clock_of_the_world(board, topic):
     plain(board, topic)
     later = board.world.advance(hours=2)
     with board.outage(), pytest.raises(HTTPError):

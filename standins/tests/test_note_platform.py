@@ -73,7 +73,7 @@ def test_a_page_carries_its_state_as_javascript(platform):
     assert "One \\u002F two" in text
 
 
-def test_its_desk_tells_and_takes(platform):
+def test_its_home_card_and_recogniser_work(platform):
     with urllib.request.urlopen(platform.address("/_standin/ledger"), timeout=5) as answer:
         assert json.load(answer)["notes"] == []
     request = urllib.request.Request(platform.address("/_standin/do/add_many"), data=b'{"count": 2}', method="POST")

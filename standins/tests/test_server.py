@@ -118,7 +118,7 @@ def test_parallel_requests_raise_the_high_water_mark(site):
     assert site.log.in_flight == 0
 
 
-def test_one_request_after_the_other_is_never_taken_for_two_at_once(site):
+def test_sequential_requests_never_count_as_parallel(site):
     for _ in range(150):
         ask(site, "/hello")
     assert site.log.high_water == 1
@@ -142,7 +142,7 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_two_thousand_connections_at_once_are_all_served(site, many_files):
+def test_two_thousand_parallel_connections_are_all_served(site, many_files):
     clients = [dial(site) for _ in range(2000)]
     try:
         for client in clients:

@@ -94,7 +94,7 @@ def test_resharding_and_shuffling_move_pages_but_change_none(site):
     assert site.changes_between(mark, site.mark()).is_empty
 
 
-def test_a_removal_moves_nobody_to_another_child(site):
+def test_removal_moves_no_page_to_another_child(site):
     site.add_many([f"/{number}" for number in range(10)])
     site.split(2)
     second = ask(site, site.child(2)).body
@@ -187,7 +187,7 @@ def test_only_the_child_that_changed_has_a_new_etag(site):
     assert new[1] != tags[1]
 
 
-def test_validators_can_be_weak_missing_or_lie(site):
+def test_validators_can_be_weak_missing_or_wrong(site):
     site.add("/a")
     first = ask(site, "/sitemap.xml").headers["ETag"]
     site.validate(etag="weak", last_modified=False)
@@ -223,7 +223,7 @@ def test_children_fail_are_cut_and_are_forgotten(site):
     assert children_of(site) == []
 
 
-def test_index_stamps_are_true_or_a_lie_or_absent(site):
+def test_index_dates_are_true_or_wrong_or_absent(site):
     site.add_many(["/a", "/b"], "2026-01-01")
     site.edit("/b", lastmod="2026-03-01")
     site.split(1)

@@ -173,7 +173,7 @@ def test_starttls_and_a_password_work(contexts):
         assert (sink.messages()[0].is_encrypted, sink.messages()[0].user) == (True, "desk")
 
 
-def test_tls_at_once_works(contexts):
+def test_tls_from_the_first_byte_works(contexts):
     server, context = contexts
     with SmtpSink(tls=server, speaks_tls_at_once=True) as sink:
         with smtplib.SMTP_SSL(sink.host, sink.port, timeout=5, context=context) as client:

@@ -258,7 +258,7 @@ def test_table_at_the_end_of_a_page_is_left_by_keys_and_by_a_tap(
     assert stored(phone).endswith("</table><p>below</p>")
 
 
-def test_keys_that_follow_a_menu_at_once_reach_the_text(ada: Visitor, shelf: LibraryDesk) -> None:
+def test_keys_right_after_a_menu_reach_the_text(ada: Visitor, shelf: LibraryDesk) -> None:
     """Both keys in one frame: a focus that comes with the next frame would be too late for the second."""
     open_new(ada, shelf, "At once", "<table><tbody><tr><td>one</td></tr></tbody></table>")
     put_cursor(ada, "one")

@@ -249,7 +249,7 @@ def test_session_cookie_opens_nothing_and_other_methods_are_refused(client: Clie
 
 
 @pytest.mark.django_db
-def test_missing_sdk_and_large_bodies_are_said_plainly(
+def test_missing_sdk_and_large_bodies_are_reported_plainly(
     client: Client, reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = client.post("/mcp", b" " * (server.LARGEST_BODY + 1), "application/json", headers=as_bearer(reader))

@@ -149,7 +149,7 @@ def test_exceptions_of_this_test_are_up_to_date(pages: list[Address], endpoints:
     assert set(PUBLIC) | set(OTHER_PROOF) <= names
 
 
-def test_public_page_sends_nobody_to_sign_in(pages: list[Address]) -> None:
+def test_public_page_needs_no_sign_in(pages: list[Address]) -> None:
     """Whoever asks for the way in, and comes back to the way in, never gets in."""
 
     def check(address: Address) -> Iterator[str]:

@@ -11,7 +11,7 @@ from watchbook.base.crypto import Cipher, DecryptionError, KeyFileError, KeyRing
 OLD, NEW = "o" * 40, "n" * 40
 
 
-def test_what_was_sealed_opens_for_the_same_row_only():
+def test_encrypted_value_is_decrypted_for_the_same_row_only():
     cipher = Cipher(KeyRing({"k1": OLD}))
     encrypted = cipher.encrypt("cookie=1", bound_to="row:1")
     assert "cookie" not in encrypted
@@ -20,7 +20,7 @@ def test_what_was_sealed_opens_for_the_same_row_only():
         cipher.decrypt(encrypted, bound_to="row:2")
 
 
-def test_a_new_key_seals_and_the_old_one_still_opens():
+def test_new_key_encrypts_and_old_key_still_decrypts():
     encrypted = Cipher(KeyRing({"k1": OLD})).encrypt("x", bound_to="r")
     both = Cipher(KeyRing({"k2": NEW, "k1": OLD}))
     assert both.decrypt(encrypted, bound_to="r") == "x"
@@ -59,7 +59,7 @@ def test_an_open_or_empty_key_file_is_said_clearly(tmp_path):
         secret_file(path)
 
 
-def test_eight_processes_starting_at_once_agree_on_one_key(tmp_path):
+def test_eight_processes_starting_together_agree_on_one_key(tmp_path):
     code = "import sys, pathlib, watchbook.base.crypto as c; print(c.secret_file(pathlib.Path(sys.argv[1])))"
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "key")], stdout=subprocess.PIPE, text=True)

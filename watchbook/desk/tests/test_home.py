@@ -227,7 +227,7 @@ def test_backup_that_cannot_be_read_is_no_backup(operator, monkeypatch):
     assert "1 of 3" in client.get("/").text
 
 
-def test_a_full_disk_is_told_on_every_page_as_long_as_it_lasts(operator, monkeypatch):
+def test_every_page_warns_while_the_disk_is_full(operator, monkeypatch):
     client = Client()
     client.force_login(operator)
     assert "The disk is full" not in client.get("/stream/").text

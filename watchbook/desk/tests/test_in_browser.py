@@ -107,7 +107,7 @@ def test_keys_open_the_list_the_search_and_a_place(visit):
     page.wait_for_url("**/alerts/")
 
 
-def test_theme_changes_at_once_and_is_remembered(visit, operator):
+def test_theme_changes_immediately_and_is_kept(visit, operator):
     page = visit("/keys/", color_scheme="light")
     with page.expect_response("**/theme/"):
         page.get_by_role("button", name="Dark theme").first.click()

@@ -21,7 +21,7 @@ def draw(source, /, **context):
     return Template(source).render(Context(context))
 
 
-def test_every_icon_of_the_house_is_in_the_sprite():
+def test_every_icon_of_the_platform_is_in_the_sprite():
     wanted = {badge.shape for words in badges.VOCABULARY.values() for badge in words.values() if badge.shape}
     package = ROOM.parents[1]
     for page in package.rglob("templates/**/*.html"):

@@ -42,7 +42,7 @@ def _nothing_known():
         f"signed with whsec_{TOKEN.replace('-', '')}",
     ],
 )
-def test_secret_is_masked_by_what_stands_around_it(leak):
+def test_secret_is_masked_by_the_text_around_it(leak):
     shown = redact.line(leak)
     assert COOKIE not in shown
     assert TOKEN not in shown
@@ -71,14 +71,14 @@ def test_the_rest_of_a_masked_line_can_still_be_read():
     assert shown == "GET https://***@example.com/feed?token=***&page=2 gave 403"
 
 
-def test_remembered_value_is_masked_wherever_it_stands():
+def test_registered_value_is_masked_everywhere():
     redact.remember("päss/wörd+7")
     for form in ("päss/wörd+7", "p%C3%A4ss%2Fw%C3%B6rd%2B7", "p\\u00e4ss/w\\u00f6rd+7"):
         assert "***" in redact.line(f"before {form} after")
         assert "rd+7" not in redact.line(f"before {form} after")
 
 
-def test_parts_of_a_remembered_cookie_line_and_of_a_configuration_are_masked():
+def test_parts_of_a_registered_cookie_line_and_configuration_are_masked():
     redact.remember(f"web_session={COOKIE}; theme=dark")
     redact.remember(f'{{"url": "https://hooks.example.com/services/T1/{TOKEN}", "digest": "immediate", "n": 3}}')
     assert redact.line(f"value {COOKIE}") == "value ***"
@@ -86,12 +86,12 @@ def test_parts_of_a_remembered_cookie_line_and_of_a_configuration_are_masked():
     assert redact.line("digest is immediate, theme is dark") == "digest is immediate, theme is dark"
 
 
-def test_very_short_values_are_not_remembered_because_they_would_mask_everything():
+def test_very_short_values_are_not_registered_for_masking():
     redact.remember("abc")
     assert redact.line("abcdef") == "abcdef"
 
 
-def test_secret_options_of_the_environment_are_masked_without_being_told(monkeypatch):
+def test_secret_options_of_the_environment_are_masked_automatically(monkeypatch):
     monkeypatch.setenv("EMAIL_HOST_PASSWORD", "smtp-sentinel-5511")
     monkeypatch.setenv("DATABASE_URL", "postgres://bob:db-sentinel-99@db.example.com/watch")
     shown = redact.line("login with smtp-sentinel-5511 and db-sentinel-99 at db.example.com")

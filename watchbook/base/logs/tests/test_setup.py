@@ -68,7 +68,7 @@ def test_no_sentinel_of_any_secret_kind_reaches_the_log(written):
     assert "sentinelWebhook9" not in text
 
 
-def test_an_unremembered_secret_is_still_masked_by_its_name(written):
+def test_secret_that_is_not_registered_is_masked_by_its_name(written):
     logger, out = written
     logger.debug("Cookie: a=%s", SENTINELS["cookie"])
     logger.debug("login", extra={"password": SENTINELS["password"], "headers": {"Authorization": SENTINELS["token"]}})
@@ -134,7 +134,7 @@ def test_error_report_masks_variables_messages_and_the_request(rf, settings):
     redact.forget_all()
 
 
-def test_opening_a_sealed_value_remembers_it(settings):
+def test_decrypted_value_is_masked_in_logs(settings):
     from watchbook.base.crypto import decrypt, encrypt
 
     settings.SECRETS_KEYS = {"k1": "x" * 40}

@@ -218,7 +218,7 @@ def _test_database_url() -> str:
 @pytest.mark.sql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("place", ["files", "database"])
-def test_two_that_put_the_same_bytes_at_once_store_them_once(place, settings):
+def test_same_bytes_put_twice_in_parallel_are_stored_once(place, settings):
     settings.BLOBS = place
     met = threading.Barrier(2)
 

@@ -200,7 +200,7 @@ def test_a_bad_address_is_refused_with_a_reason(code: str, text: str) -> None:
         ("https://0x7f.example/", "https://0x7f.example/"),
     ],
 )
-def test_an_honest_address_passes_in_one_spelling(text: str, wanted: str) -> None:
+def test_valid_address_is_normalised_to_one_spelling(text: str, wanted: str) -> None:
     url = check_url(text)
     assert url.url == wanted
     assert check_url(url.url) == url

@@ -37,7 +37,7 @@ from watchbook.base.work import counted
 Serve = Callable[..., RawServer]
 
 
-def test_an_answer_tells_what_came_back(serve: Serve, client: Client) -> None:
+def test_answer_has_what_was_received(serve: Serve, client: Client) -> None:
     def slowly(_request: object) -> object:
         time.sleep(0.05)
         return page("grüße".encode("latin-1"), content_type="text/html; charset=ISO-8859-1")
@@ -53,7 +53,7 @@ def test_an_answer_tells_what_came_back(serve: Serve, client: Client) -> None:
     assert answer.elapsed_ms >= 49
 
 
-def test_the_request_names_us_honestly(serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_has_our_user_agent(serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(lambda request: page())
     client.get(server.url())
     monkeypatch.setenv("WATCHBOOK_USER_AGENT", "desk:watchbook:1 (by /u/someone)")

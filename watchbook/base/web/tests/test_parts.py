@@ -74,7 +74,7 @@ def test_a_malformed_cookie_is_not_taken(line: str) -> None:
     assert len(jar_of(line)) == 0
 
 
-def test_a_full_jar_forgets_the_oldest() -> None:
+def test_full_jar_drops_the_oldest_cookie() -> None:
     jar = jar_of(*(f"c{n}=v" for n in range(1000)))
     assert len(jar) == 50
     assert "c999=v" in jar.header(HOME)

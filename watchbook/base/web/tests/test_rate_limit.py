@@ -46,7 +46,7 @@ def test_the_next_turn_is_spaced(kind: str, site: str) -> None:
     assert 40 < caught.value.retry_after_seconds <= 50
 
 
-def test_a_patient_caller_waits_and_is_told_how_long(kind: str, site: str) -> None:
+def test_caller_waits_and_gets_the_time_to_wait(kind: str, site: str) -> None:
     with rate_limit.acquire(rate_request(site, spacing_seconds=0.3)):
         pass
     with rate_limit.acquire(rate_request(site, wait_seconds=20)) as waited:

@@ -25,7 +25,7 @@ def hops(count: int) -> Callable[[Seen], bytes]:
     return handler
 
 
-def test_five_hops_are_followed_and_told(serve: Serve, client: Client) -> None:
+def test_five_redirects_are_followed_and_listed(serve: Serve, client: Client) -> None:
     server = serve(hops(5))
     with counted() as count:
         answer = client.get(server.url("/0"))
@@ -42,7 +42,7 @@ def test_the_sixth_hop_is_one_too_many(serve: Serve, client: Client) -> None:
 
 
 @pytest.mark.parametrize("location", ["/loop", "", "#top", "/loop#again"])
-def test_a_loop_is_noticed_at_once(serve: Serve, client: Client, location: str) -> None:
+def test_redirect_loop_is_found_immediately(serve: Serve, client: Client, location: str) -> None:
     server = serve(lambda request: redirect(location))
     with pytest.raises(TooManyRedirects):
         client.get(server.url("/loop"))

@@ -108,7 +108,7 @@ def test_token_that_cannot_be_given(arguments: list[str], code: str) -> None:
     assert (status, json.loads(out)["error"]["code"]) == (1, code)
 
 
-def test_a_scope_that_nobody_knows_is_wrong_usage() -> None:
+def test_unknown_scope_is_a_usage_error() -> None:
     User.objects.create_user("member@example.com", None)
     assert run(tokens_command, "add", "member@example.com", "--scope", "*", "--json")[0] == 2
     assert not tokens.ApiToken.objects.exists()

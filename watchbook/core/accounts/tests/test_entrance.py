@@ -147,7 +147,7 @@ def test_an_unknown_account_costs_a_hash_like_a_known_one(alice: User, sign_in: 
     assert taken == free == 1
 
 
-def test_same_sign_up_twice_at_once_is_one_account(operator: User, client: Client, monkeypatch: Any) -> None:
+def test_same_sign_up_twice_in_parallel_is_one_account(operator: User, client: Client, monkeypatch: Any) -> None:
     """The other request was faster: it wrote its row after this form had found the address free."""
     from watchbook.core.accounts import forms
 
@@ -184,7 +184,7 @@ def test_sign_in_makes_a_new_session(alice: User, client: Client, sign_in: Any) 
     assert client.cookies["watchbook_session"].value != planted
 
 
-def test_switched_off_account_is_out_at_once(alice: User, sign_in: Any) -> None:
+def test_disabled_account_is_signed_out_immediately(alice: User, sign_in: Any) -> None:
     client = client_of(alice)
     alice.is_active = False
     alice.save()

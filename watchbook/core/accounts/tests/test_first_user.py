@@ -29,7 +29,7 @@ def sign_up(extra: dict[str, str], **form: str) -> Any:
     return Client(**extra).post("/accounts/signup/", {**FORM, **form})
 
 
-def test_first_person_on_the_machine_is_operator_at_once() -> None:
+def test_first_user_on_the_machine_is_operator_immediately() -> None:
     answer = sign_up(HERE)
     user = User.objects.get()
     assert (answer.status_code, user.is_staff, user.is_verified) == (302, True, True)

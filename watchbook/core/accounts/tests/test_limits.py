@@ -53,7 +53,7 @@ def test_another_host_name_does_not_start_afresh(alice: User) -> None:
     assert is_slowed_down(fail("203.0.113.5", 1, HTTP_HOST="localhost"))
 
 
-def test_owner_gets_in_while_somebody_else_fails(alice: User, sign_in: Any) -> None:
+def test_owner_can_sign_in_while_another_client_fails(alice: User, sign_in: Any) -> None:
     fail("203.0.113.5", 9)
     assert sign_in(Client(REMOTE_ADDR="198.51.100.1"), "alice@example.com", PASSWORD).url == "/"
 

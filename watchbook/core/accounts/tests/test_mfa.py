@@ -89,14 +89,14 @@ def test_deleting_the_account_is_one_event(protected: tuple[Client, str], operat
     assert not AuditEvent.objects.filter(event="mfa.off").exists()
 
 
-def test_secrets_are_sealed_at_rest(protected: tuple[Client, str]) -> None:
+def test_secrets_are_encrypted_at_rest(protected: tuple[Client, str]) -> None:
     _client, secret = protected
     kept = str(list(Authenticator.objects.values_list("data", flat=True)))
     assert secret not in kept
     assert "v2:" in kept
 
 
-def test_lost_key_lets_nobody_in(protected: tuple[Client, str], settings: Any) -> None:
+def test_lost_key_signs_no_user_in(protected: tuple[Client, str], settings: Any) -> None:
     _client, secret = protected
     settings.SECRETS_KEYS = {"other": "k" * 40}
     adapter = MfaAdapter()

@@ -31,7 +31,7 @@ def test_a_row_name_opens_nothing(alice: Any) -> None:
     assert client.get("/account/").status_code == 302
 
 
-def test_content_moved_to_another_row_is_nobody(alice: Any, operator: Any) -> None:
+def test_session_content_moved_to_another_row_signs_no_user_in(alice: Any, operator: Any) -> None:
     """Whoever can write to the table cannot make a session of his own the operator's."""
     theirs, mine = client_of(operator), client_of(alice)
     stolen = Session.objects.get(pk=row_name(theirs.cookies["watchbook_session"].value)).session_data

@@ -41,7 +41,7 @@ def notified() -> set[str]:
     return set(Delivery.objects.values_list("channel__name", flat=True))
 
 
-def test_a_condition_opens_once_and_is_told_once(channels):
+def test_condition_opens_one_alert_with_one_notification(channels):
     assert open_alert("notes:rate", level="P1", **WORDS) is True
     assert open_alert("notes:rate", level="P1", **WORDS) is False
     assert Alert.objects.open().count() == 1
@@ -74,7 +74,7 @@ def test_resolved_alert_notifies_once_those_who_received_it(channels, operator):
     assert all(row.bypass_digest for row in resolved)
 
 
-def test_resolved_alert_notifies_nobody_who_is_no_longer_an_operator(channels, operator):
+def test_resolved_alert_does_not_notify_former_operators(channels, operator):
     open_alert("notes:rate", level="P1", **WORDS)
     operator.is_staff = False
     operator.save()
@@ -92,7 +92,7 @@ def test_alert_says_what_to_do_on_the_page_in_the_api_and_in_the_mail(channels, 
     assert f"What to do. {remedy.english}" in mail.outbox[0].body
 
 
-def test_when_it_gets_worse_only_those_not_told_yet_are_told(channels):
+def test_higher_level_notifies_only_channels_not_notified_before(channels):
     open_alert("notes:rate", level="P2", **WORDS)
     assert notified() == {"P2"}
     open_alert("notes:rate", level="P0", **WORDS)
@@ -102,7 +102,7 @@ def test_when_it_gets_worse_only_those_not_told_yet_are_told(channels):
     assert Alert.objects.get().level == "P0"
 
 
-def test_members_are_not_told_of_the_installation(channels, operator):
+def test_members_see_no_details_of_the_server(channels, operator):
     operator.is_staff = False
     operator.save()
     open_alert("notes:rate", level="P0", **WORDS)
@@ -168,7 +168,7 @@ def test_the_api_lists_by_system(operator):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_workers_that_notice_it_at_once_open_one(operator):
+def test_many_workers_that_find_it_together_open_one(operator):
     given = {"email": "ops@example.com"}
     actions.create(operator, name="ops", channel_type="email", given=given, alert_level="P2")
     start, results = threading.Barrier(6), []

@@ -29,7 +29,7 @@ def reading(language: str):
     return client_of(make_person(f"reader-{language}", is_staff=True, language=language))
 
 
-def test_each_reader_sees_it_in_his_language():
+def test_each_reader_sees_it_in_the_own_language():
     opened()
     resolve_alert("x", NOTE)
     kept = Alert.objects.past().get()
@@ -51,7 +51,7 @@ def test_the_home_page_and_the_api_say_the_same():
     assert (item["title"], item["message"]) == ("投递失败：Hafen", "最近一次响应：410")
 
 
-def test_each_is_told_in_his_language():
+def test_each_user_is_notified_in_the_own_language():
     for language in ("en", "zh-hans", ""):
         person = make_person(f"notified-{language or 'unknown'}", is_staff=True, language=language)
         email = {"email": f"{language or 'unknown'}@example.com"}

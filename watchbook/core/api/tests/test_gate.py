@@ -96,7 +96,7 @@ def test_wildcard_in_a_row_opens_nothing(alice: User, with_token: Any) -> None:
     assert client.get("/api/v1/desk/who").status_code == 403
 
 
-def test_demoted_operator_loses_the_staff_endpoints_at_once(operator: User, with_token: Any) -> None:
+def test_demoted_operator_loses_the_staff_endpoints_immediately(operator: User, with_token: Any) -> None:
     client = with_token(operator, "read", "staff")
     assert client.get("/api/v1/desk/staff").status_code == 200
     User.objects.update(is_staff=False)

@@ -149,7 +149,7 @@ def test_a_running_run_that_is_stopped_can_write_nothing_more(made_up_jobs, page
     assert (run.state, run.exclusive_slot, run.lease_until) == (State.CANCELLED, None, None)
 
 
-def test_pausing_stops_the_schedule_and_resuming_goes_on(pages):
+def test_pausing_stops_the_schedule_and_resuming_continues_it(pages):
     pages.post("/operations/jobs/pause/", {"paused": "1"})
     assert set(JobSchedule.objects.values_list("name", "is_enabled")) == {
         ("test.hourly", False),
@@ -213,7 +213,7 @@ def test_api_lists_jobs_in_pages_and_starts_runs(client, operator):
     assert client.get("/api/v1/jobs/runs/999999", headers=staff).status_code == 404
 
 
-def test_a_run_is_shown_to_operators_and_to_whoever_started_it(operator, alice, bob):
+def test_run_is_visible_to_operators_and_to_the_user_who_started_it(operator, alice, bob):
     run = queue.enqueue("test.work", requested_by_id=alice.pk)
     path = f"/api/v1/jobs/runs/{run.pk}"
     assert client_of(alice).get(path).json()["url"].endswith(path)
@@ -241,7 +241,7 @@ def test_jobs_list_names_every_job_with_its_last_and_next_run():
     assert (lines["test.work"]["last_run"], lines["test.work"]["next_run"]) == (None, None)
 
 
-def test_jobs_run_tells_outcome_and_progress_at_the_moment_asked_for(made_up_jobs):
+def test_jobs_run_prints_outcome_and_progress_at_the_given_moment(made_up_jobs):
     made_up_jobs["do"] = lambda ctx: Outcome("partly", {"at": ctx.now.isoformat()})
     code, data = command("run", "test.work", "--now", "2026-03-02T12:00:00")
     assert code == 0

@@ -14,7 +14,7 @@ from watchbook.core.jobs.scheduler import clean_old_runs
 pytestmark = pytest.mark.django_db
 
 
-def test_hosts_that_nobody_asks_any_more_are_forgotten():
+def test_unused_hosts_are_dropped():
     now = clock.now()
     HostPace.objects.create(host="old.example", next_at_ms=1000)
     HostPace.objects.create(host="new.example", next_at_ms=int(now.timestamp() * 1000))

@@ -90,7 +90,7 @@ def test_waiting_is_not_an_attempt(made_up_jobs, noon):
 
 
 @pytest.mark.django_db
-def test_giving_up_fails_at_once(made_up_jobs):
+def test_giving_up_fails_immediately(made_up_jobs):
     def give_up(ctx):
         raise GiveUp("no such board", "unknown")
 
@@ -180,7 +180,7 @@ def test_three_days_off_make_one_run(noon):
 
 @pytest.mark.sql
 @pytest.mark.django_db
-def test_jobs_go_on_after_a_clock_that_jumped_ahead(noon, made_up_jobs, caplog):
+def test_jobs_continue_after_the_clock_jumped_ahead(noon, made_up_jobs, caplog):
     scheduler.make_due_runs(noon)
     waiting = queue.enqueue("test.work", exclusive="waiting")
     held = queue.enqueue("test.work", exclusive="held")

@@ -33,7 +33,7 @@ def program(alice):
     return Program(alice)
 
 
-def test_a_channel_lives_from_post_to_delete(program, hooks):
+def test_channel_is_created_changed_and_deleted_through_the_api(program, hooks):
     made = program("POST", "/channels", {
         "name": "n8n", "channel_type": "webhook", "is_active": True,
         "config": {"url": hooks.address("/hook"), "headers": {"Authorization": "Bearer zzz-topsecret-9"}},
@@ -91,7 +91,7 @@ def test_what_cannot_be_used_is_answered_422_with_its_field(program, given, fiel
     assert not NotificationChannel.objects.exists()
 
 
-def test_a_channel_cannot_be_made_for_somebody_else(program, alice, charlie):
+def test_channel_cannot_be_created_for_another_user(program, alice, charlie):
     given = {"name": "x", "channel_type": "email", "config": {"email": "a@example.com"}, "user_id": str(charlie.pk)}
     program("POST", "/channels", given)
     assert not NotificationChannel.objects.exists(), "an unknown field is refused, not ignored"

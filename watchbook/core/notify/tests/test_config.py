@@ -100,7 +100,7 @@ def test_sending_the_masked_form_back_keeps_the_secrets(alice):
     assert after["headers"] == {"authorization": "Bearer xyzzy", "X-Room": "2"}
 
 
-def test_a_sealed_value_moved_to_another_row_does_not_open(alice):
+def test_encrypted_value_moved_to_another_row_is_not_decrypted(alice):
     one = actions.create(alice, name="a", channel_type="webhook", given={"url": URL}).channel
     two = actions.create(alice, name="b", channel_type="webhook", given={"url": URL}).channel
     NotificationChannel.objects.filter(pk=two.pk).update(secret=one.secret)
@@ -111,7 +111,7 @@ def test_a_sealed_value_moved_to_another_row_does_not_open(alice):
     assert (result.ok, result.code) == (False, "not_decrypted")
 
 
-def test_a_lost_key_is_mended_by_entering_the_secrets_again(alice, settings):
+def test_lost_key_is_repaired_by_entering_the_secrets_again(alice, settings):
     channel = actions.create(alice, name="a", channel_type="webhook", given={"url": URL}).channel
     settings.SECRETS_KEYS = {"k2": "another master key of more than thirty-two characters"}
     with pytest.raises(BadConfig):
@@ -137,7 +137,7 @@ def test_a_new_secret_of_ones_own_is_used_beside_the_former_one(alice):
     assert channels.read(saved.channel)["secrets"] == [SECRET, saved.secret]
 
 
-def test_saving_does_not_undo_what_the_sender_counted_meanwhile(alice):
+def test_saving_keeps_what_the_sender_counted_in_between(alice):
     channel = actions.create(alice, name="x", channel_type="webhook", given={"url": URL}).channel
     NotificationChannel.objects.update(last_sequence=7, failure_count=3)
     actions.update(channel, name="y")

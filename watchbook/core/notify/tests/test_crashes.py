@@ -23,7 +23,7 @@ PLANS = [f"{place}:{visit}" for place in PLACES for visit in (1, 2, 3)]
 KILLED = 9
 
 
-def test_killed_at_every_point_every_committed_event_is_told(webhook, hooks):
+def test_killed_at_every_point_every_committed_event_is_sent(webhook, hooks):
     channel_id = webhook.pk
     ends = _kill(channel_id)
     assert set(ends.values()) == {KILLED}, ends

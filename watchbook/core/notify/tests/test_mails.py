@@ -175,7 +175,7 @@ def test_a_forged_or_outdated_link_is_not_there(client, mailbox, mails):
     assert client.get(f"/unsubscribe/{good}/").status_code == 404
 
 
-def test_another_persons_address_stays_unsubscribed_until_he_says_so(alice, mails):
+def test_unsubscribed_address_stays_so_until_its_owner_subscribes(alice, mails):
     from watchbook.core.notify.channels import BadConfig, email
 
     theirs = actions.create(alice, name="bob", channel_type="email", given={"email": "bob@example.com"}).channel
@@ -190,7 +190,7 @@ def test_another_persons_address_stays_unsubscribed_until_he_says_so(alice, mail
     assert own.is_active
 
 
-def test_notices_of_the_house_carry_no_unsubscribe_link(alice, mails, notification):
+def test_mails_of_the_server_have_no_unsubscribe_link(alice, mails, notification):
     outbox.notify_owner(alice, notification())
     outbox.deliver_due()
     (mail,) = mails.messages(to="alice@example.com")

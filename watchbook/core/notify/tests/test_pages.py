@@ -243,11 +243,11 @@ def test_every_kind_of_notification_has_a_title_in_both_languages(browser, webho
     assert '<dd class="mono">sitemaps.changed</dd>' in shown
 
 
-def test_a_kind_that_nobody_declares_stands_for_itself():
+def test_undeclared_kind_keeps_its_name():
     assert title_of("tides", "risen") == "tides.risen"
 
 
-def test_the_kinds_of_the_house_and_of_sitemaps_have_words():
+def test_kinds_of_the_server_and_of_sitemaps_have_words():
     assert title_of("notify", "test") == "Test notification"
     assert title_of("notify", "channel_failing") == "Deliveries failing"
     for kind in ("changed", "error", "recovered"):

@@ -34,7 +34,7 @@ def running(home, count):
     return look
 
 
-def test_told_to_end_it_answers_what_it_began_and_leaves_nothing_leased(start, tmp_path):
+def test_stopped_server_finishes_its_requests_and_leaves_no_lease(start, tmp_path):
     process = start("patient", "deaf", WATCHBOOK_GRACE_SECONDS="3")
     address = process.wait_for(r"ready at (\S+)").group(1)
     until(running(tmp_path, 2))
@@ -67,7 +67,7 @@ def test_the_next_process_takes_up_what_was_handed_back(start, tmp_path):
     assert attempt == 1
 
 
-def test_a_celery_worker_told_to_end_leaves_nothing_leased(start, tmp_path):
+def test_stopped_celery_worker_leaves_no_lease(start, tmp_path):
     # A database of the broker for this test alone: workers of other tests would take its messages.
     broker = servers.redis_url()
     broker = f"{broker.rpartition('/')[0]}/13" if broker.startswith("redis://") else broker

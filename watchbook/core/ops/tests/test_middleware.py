@@ -55,7 +55,7 @@ def test_spoofed_headers_are_ignored_and_blanked(rf, settings):
     assert request.headers["X-Forwarded-For"] == ""
 
 
-def test_nobody_is_trusted_by_default(rf, settings):
+def test_no_proxy_is_trusted_by_default(rf, settings):
     answer, _ = through_proxy(rf, settings, peer="127.0.0.1", proxies=(), x_forwarded_for="203.0.113.9")
     assert answer == "127.0.0.1 http"
 

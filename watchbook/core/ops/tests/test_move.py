@@ -123,7 +123,7 @@ def test_next_number_of_a_key_is_not_one_that_was_used_before(tmp_path, database
     assert found == (4711,)
 
 
-def test_source_is_not_written_and_secrets_stay_sealed(tmp_path, databases):
+def test_source_is_not_written_and_secrets_stay_encrypted(tmp_path, databases):
     source, target = databases.new("sqlite"), databases.new("sqlite")
     python(tmp_path, FILL_ONE, "3", DATABASE_URL=source)
     file = Path(source.removeprefix("sqlite:///"))

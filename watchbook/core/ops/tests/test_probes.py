@@ -27,11 +27,11 @@ def test_alive_is_answered_without_the_database(client, operator, django_assert_
     assert client.post("/healthz").status_code in {403, 405}
 
 
-def test_ready_when_everything_lives(staff_client, living):
+def test_ready_when_every_part_runs(staff_client, living):
     assert cause(staff_client) == []
 
 
-def test_dead_worker_and_missing_scheduler_are_told(staff_client, living):
+def test_stopped_worker_and_missing_scheduler_open_alerts(staff_client, living):
     living(worker_ago=40)
     assert cause(staff_client) == ["workers"]
     living(beat_ago=40)
@@ -47,7 +47,7 @@ def test_a_worker_busy_with_a_long_job_is_alive(staff_client, living, make_run):
     assert cause(staff_client) == ["workers"]
 
 
-def test_a_stuck_queue_is_told_within_a_minute(staff_client, living, make_run):
+def test_stuck_queue_opens_an_alert_within_a_minute(staff_client, living, make_run):
     make_run(due_at=clock.now() - timedelta(seconds=30))
     assert cause(staff_client) == []
     make_run(due_at=clock.now() - timedelta(seconds=61))
@@ -74,12 +74,12 @@ def test_a_run_that_waits_for_its_own_kind_is_not_stuck(staff_client, living, ma
     assert cause(staff_client) == []
 
 
-def test_a_full_disk_is_told(staff_client, living, monkeypatch):
+def test_full_disk_opens_an_alert(staff_client, living, monkeypatch):
     monkeypatch.setattr(health, "disk_usage", lambda: DiskUsage(total=1000, free=49))
     assert cause(staff_client) == ["disk"]
 
 
-def test_a_database_that_is_away_is_told_without_its_words(client, living, monkeypatch):
+def test_unreachable_database_is_reported_without_its_own_words(client, living, monkeypatch):
     def away(*_args, **_kwargs):
         raise OperationalError("could not connect to server db.internal as user bob")
 

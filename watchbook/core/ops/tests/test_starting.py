@@ -120,7 +120,7 @@ def test_a_command_that_breaks_down_shows_where_only_with_debug(tmp_path):
         ("reddit crawl --now 9999-12-31T23:59:59Z", {}, None, "Error: Invalid value for '--now'"),
     ],
 )
-def test_what_can_happen_to_anybody_is_a_sentence(tmp_path, command, extra, code, sentence):
+def test_expected_errors_are_sentences(tmp_path, command, extra, code, sentence):
     prepare_tables(tmp_path)
     done = run(tmp_path, *command.format(home=tmp_path).split(), "--json", **extra)
     assert done.returncode == (1 if code else 2)

@@ -25,7 +25,7 @@ def is_operator(user: Any) -> bool:
     return User.objects.get(pk=user.pk).is_staff
 
 
-def test_group_makes_operators_and_takes_it_back(operator: Any, alice: Any, bob: Any) -> None:
+def test_group_makes_operators_and_demotes_them(operator: Any, alice: Any, bob: Any) -> None:
     group = groups.create("Ops", actor=operator)
     groups.add_member(group, alice, actor=operator)
     groups.set_role(group, OPERATOR, actor=operator)
@@ -41,7 +41,7 @@ def test_group_makes_operators_and_takes_it_back(operator: Any, alice: Any, bob:
     assert AuditEvent.objects.filter(event="account.role").count() == 4
 
 
-def test_own_role_outlives_the_group(operator: Any, alice: Any) -> None:
+def test_own_role_stays_after_the_group_is_left(operator: Any, alice: Any) -> None:
     User.objects.filter(pk=alice.pk).update(is_staff=True)
     group = groups.create("Ops", actor=operator)
     groups.set_role(group, OPERATOR, actor=operator)

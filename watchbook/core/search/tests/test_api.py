@@ -52,7 +52,7 @@ def test_search_is_filtered_by_kind_and_paged(put, call):
     assert rest["next"] is None
 
 
-def test_search_shows_nobody_what_is_not_his(put, call, bob):
+def test_search_shows_users_only_their_own_items(put, call, bob):
     put(1, "harbour", scope=f"user:{bob.pk}")
     assert call("GET", "/search", q="harbour").json()["items"] == []
 
@@ -122,7 +122,7 @@ def test_a_saved_search_is_its_owners_alone(call, bob):
     assert SavedSearch.objects.count() == 1
 
 
-def test_a_kind_that_nobody_has_is_a_slip(call):
+def test_unknown_kind_is_refused(call):
     refused = call("GET", "/search", q="harbour", kind="bogus")
     assert refused.status_code == 422
     assert refused.json()["error"]["details"][0]["field"] == "kind"

@@ -60,7 +60,7 @@ def test_a_very_long_word_is_found_whole_only():
     assert sorted(ids("x" * 85 + "*")) == ["1", "2"]
 
 
-def test_nobody_finds_what_is_not_his():
+def test_users_find_only_their_own_items():
     scopes = ["members", "staff", "user:1", "space:7"]
     index.put([document(scope, "harbour", scope=scope) for scope in scopes])
     assert ids("harbour", scopes=["members", "user:2"]) == ["members"]
@@ -105,7 +105,7 @@ def test_pages_follow_each_other_without_a_gap_or_a_repeat():
     assert len(set(seen)) == 40
 
 
-def test_a_page_reads_a_bounded_number_of_texts_and_goes_on(monkeypatch):
+def test_search_page_reads_a_bounded_number_of_texts_and_continues(monkeypatch):
     monkeypatch.setattr(finding, "MAX_READ", 5)
     index.put([document(number, "", "世界。界地图", hours=number) for number in range(12)])
     index.put([document("right", "", "世界地图", hours=-1)])

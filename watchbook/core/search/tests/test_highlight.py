@@ -33,7 +33,7 @@ def test_segments_always_make_up_the_whole_text():
         assert "".join(part.text for part in mark(text, read(query).marks)) == text
 
 
-def test_an_excerpt_lies_around_the_first_match():
+def test_excerpt_is_around_the_first_match():
     parts = excerpt("一" * 5000 + "港口" + "二" * 5000, read("港口").marks)
     assert "[港口]" in shown(parts)
     assert shown(parts).startswith("… 一")

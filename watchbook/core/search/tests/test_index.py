@@ -86,7 +86,7 @@ def test_what_is_rolled_back_is_not_found(put):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_index_can_be_made_anew():
+def test_index_can_be_rebuilt():
     index.put([document(number, f"harbour {number}") for number in range(3)])
     done = []
     assert index.rebuild(done.append) == 3

@@ -127,7 +127,7 @@ def test_a_refused_search_keeps_what_was_typed(alice):
     assert client.post(reverse("save_search"), {"q": "%%%", "name": "x"}).status_code == 422
 
 
-def test_somebody_elses_channel_cannot_be_chosen(alice, bob):
+def test_another_users_channel_cannot_be_chosen(alice, bob):
     channel = NotificationChannel.objects.create(user=bob, name="his", channel_type="email")
     client = client_of(alice)
     refused = client.post(reverse("save_search"), {"q": "harbour", "name": "x", "channels": [str(channel.pk)]})

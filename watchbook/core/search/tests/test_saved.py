@@ -41,7 +41,7 @@ def notified():
     ]
 
 
-def test_new_matches_are_told_once_in_one_notice(harbours):
+def test_new_matches_are_sent_once_in_one_notification(harbours):
     index.put([document(1, "harbour"), document(2, "lighthouse"), document(3, "-", "the old harbour")])
     run_now("search.saved")
     run_now("search.saved")
@@ -52,7 +52,7 @@ def test_new_matches_are_told_once_in_one_notice(harbours):
     assert SavedSearch.objects.get().match_count == 3
 
 
-def test_what_was_there_before_is_not_told(alice, channel):
+def test_existing_items_are_not_notified(alice, channel):
     index.put([document(1, "harbour")])
     saved.save(alice, name="Harbours", query="harbour", channels=[channel])
     assert not saved.anything_new(clock.now())
@@ -68,7 +68,7 @@ def test_a_change_of_a_known_document_is_not_new(harbours):
     assert len(notified()) == 1
 
 
-def test_only_what_the_owner_may_see_is_told(harbours, alice, bob):
+def test_owner_is_notified_only_of_visible_items(harbours, alice, bob):
     scopes = ["members", "staff", f"user:{alice.pk}", f"user:{bob.pk}"]
     index.put([document(scope, "harbour", scope=scope) for scope in scopes])
     run_now("search.saved")
@@ -76,7 +76,7 @@ def test_only_what_the_owner_may_see_is_told(harbours, alice, bob):
     assert set(items) == {"members", f"user:{alice.pk}"}
 
 
-def test_kinds_narrow_what_is_told(alice, channel):
+def test_kinds_narrow_what_is_notified(alice, channel):
     saved.save(alice, name="Floors", query="harbour", kinds=["floor"], channels=[channel])
     index.put([document(1, "harbour"), document(2, "harbour", kind="floor")])
     run_now("search.saved")
@@ -149,7 +149,7 @@ def test_a_search_without_channels_only_counts(alice):
     assert SavedSearch.objects.get().match_count == 1
 
 
-def test_a_document_of_a_slower_writer_is_told_too(harbours, monkeypatch):
+def test_document_of_a_slower_transaction_is_notified_too(harbours, monkeypatch):
     """Ids are handed out before the commit: a smaller one may appear after a larger one was seen."""
     monkeypatch.setattr(type(dialect()), "settle_seconds", 180)
     index.put([document("early id", "harbour"), document("late id", "harbour")])
@@ -169,7 +169,7 @@ def test_a_document_of_a_slower_writer_is_told_too(harbours, monkeypatch):
     assert not SavedSearchMatch.objects.exists()
 
 
-def test_a_failure_before_the_commit_tells_nothing_and_loses_nothing(harbours, monkeypatch):
+def test_failure_before_commit_notifies_and_loses_nothing(harbours, monkeypatch):
     index.put([document(1, "harbour")])
 
     def broken(*_args):

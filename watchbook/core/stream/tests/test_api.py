@@ -50,7 +50,7 @@ def test_pages_follow_by_cursor(alice):
     assert second["next"] is None
 
 
-def test_nobody_reads_what_is_not_his(alice, bob):
+def test_users_read_only_their_own_items(alice, bob):
     record([entry(1, scope=f"user:{alice.pk}"), entry(2, scope="staff")])
     assert ids(alice) == ["1"]
     assert ids(bob) == []

@@ -19,7 +19,7 @@ def test_a_repeat_is_harmless():
     assert sorted(StreamEntry.objects.values_list("title", flat=True)) == ["first", "second", "thing 1"]
 
 
-def test_entries_go_with_the_transaction_that_tells_of_them():
+def test_entries_commit_with_their_transaction():
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         record([entry(1)])
         raise ZeroDivisionError

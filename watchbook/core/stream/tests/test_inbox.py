@@ -150,7 +150,7 @@ def test_words_are_found_in_title_and_summary_of_unread_and_all(alice):
     assert "No matches for these filters" in page(alice, q="dromedary")
 
 
-def test_search_looks_at_the_newest_entries_and_says_so(alice, monkeypatch):
+def test_search_reads_the_newest_entries_and_says_so(alice, monkeypatch):
     monkeypatch.setattr(inbox, "SEARCHED", 2)
     record([entry(number, f"lantern {number}") for number in range(4)])
     shown = page(alice, q="lantern")

@@ -33,7 +33,7 @@ def test_what_a_source_wrote_is_text_not_markup(alice):
     assert "&lt;script&gt;" in shown
 
 
-def test_nobody_sees_what_is_not_his(alice, bob, operator):
+def test_users_see_only_their_own_items(alice, bob, operator):
     record([entry(1, "of Alice", scope=f"user:{alice.pk}"), entry(2, "of operators", scope="staff")])
     assert "of Alice" in page(alice)
     assert "of operators" not in page(alice)

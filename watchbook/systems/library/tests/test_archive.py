@@ -127,7 +127,7 @@ def test_it_is_out_of_the_lists_and_of_the_targets(desk, page):
 
 
 @pytest.mark.parametrize("kind", ["space", "workspace"])
-def test_deleted_it_is_not_there_until_its_owner_takes_it_back(desk, page, kind):
+def test_deleted_workspace_is_hidden_until_its_owner_restores_it(desk, page, kind):
     place = getattr(desk, kind)
     _link, token = actions.share_page(desk.wanda, page.pk)
     owner = client_of(desk.olga)
@@ -155,7 +155,7 @@ def test_deleted_it_is_not_there_until_its_owner_takes_it_back(desk, page, kind)
 
 
 @pytest.mark.parametrize("kind", ["space", "workspace"])
-def test_after_its_days_it_is_removed_for_good_and_the_rest_stays(desk, page, kind, later):
+def test_trash_is_deleted_after_its_retention_and_the_rest_stays(desk, page, kind, later):
     other = actions.create_workspace(desk.olga, "Other")
     kept = actions.create_space(desk.olga, other.pk, "Kept")
     home = actions.create_page(desk.olga, kept.pk, title="Home", node_type="folder")
@@ -204,7 +204,7 @@ def test_a_migration_at_work_comes_first(desk):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["space", "workspace"])
-def test_nobody_writes_behind_an_archive(desk, kind):
+def test_no_write_is_accepted_after_archiving(desk, kind):
     """Four people write while it is archived: whatever was refused or done, nothing came after the archive was shut."""
     place = getattr(desk, kind)
     home = desk.folder("Home")

@@ -107,7 +107,7 @@ def test_killed_at_every_step_it_is_brought_to_its_end_and_back(desk, monkeypatc
 
 
 @pytest.mark.parametrize("place", by_day([*SHARED, "library.purge.piece"], 3))
-def test_a_trash_that_is_half_emptied_is_nowhere_and_goes_on(desk, place, monkeypatch):
+def test_half_emptied_trash_is_not_listed_and_is_emptied_later(desk, place, monkeypatch):
     """Killed in the first and in the second piece: nothing can be restored by halves, and nothing is left behind."""
     monkeypatch.setattr(trash, "PIECE", SMALL)
     for visit in (1,) if place in ONCE else (1, 2):
@@ -128,7 +128,7 @@ def test_a_trash_that_is_half_emptied_is_nowhere_and_goes_on(desk, place, monkey
         assert all(check.is_ok for check in reconcile(desk.workspace))
 
 
-def test_a_backfill_that_is_killed_goes_on_where_it_stopped(desk):
+def test_killed_backfill_continues_where_it_stopped(desk):
     old_pages(desk.space, 1200)
     before = dict(Page.objects.values_list("pk", "parent_page_id"))
     kill({"library.backfill.batch:2": None})

@@ -47,7 +47,7 @@ def test_a_script_gets_the_wrong_name_as_json(desk, kind):
 
 
 @BOTH
-def test_in_the_trash_it_is_removed_for_good_by_its_name(desk, kind):
+def test_in_trash_it_is_deleted_permanently_by_its_name(desk, kind):
     desk.file("Harbour", desk.folder("Home"))
     place, owner = delete(desk, kind), client_of(desk.olga)
     address = url(f"purge_{kind}", place.pk)
@@ -100,7 +100,7 @@ def test_another_deployment_removes_nothing(desk, kind, monkeypatch):
 
 
 @BOTH
-def test_an_archived_place_can_be_left_and_nobody_else_put_out(desk, kind):
+def test_members_can_leave_an_archived_place_but_not_be_removed(desk, kind):
     getattr(actions, f"archive_{kind}")(desk.olga, getattr(desk, kind).pk)
     with pytest.raises(Archived):
         actions.remove_space_member(desk.olga, desk.space.pk, person=desk.wanda)
@@ -126,7 +126,7 @@ def test_an_archived_workspace_can_be_left_but_not_by_its_last_owner(desk):
     assert not Space.objects.filter(members__user=desk.wanda).exists()
 
 
-def test_from_the_trash_nobody_leaves(desk):
+def test_members_cannot_leave_a_workspace_in_trash(desk):
     actions.delete_workspace(desk.olga, desk.workspace.pk, name="Team")
     with pytest.raises(NotFound):
         actions.remove_member(desk.wanda, desk.workspace.pk, person=desk.wanda)

@@ -106,7 +106,7 @@ def test_every_writing_route(world, trouble):
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_workspace_is_made_where_nobody_can_say_who_writes_it(world, monkeypatch):
+def test_no_workspace_is_created_while_the_release_channel_is_unknown(world, monkeypatch):
     with no_table(monkeypatch):
         before = dump()
         answer = client_of(world.desk.olga).post(f"{BASE}/workspaces", {"name": "x"}, content_type="application/json")
@@ -114,7 +114,7 @@ def test_no_workspace_is_made_where_nobody_can_say_who_writes_it(world, monkeypa
         assert dump() == before
 
 
-def test_reading_goes_on(world, monkeypatch):
+def test_reading_stays_possible(world, monkeypatch):
     client = client_of(world.desk.olga)
     with other_channel(monkeypatch):
         for call in calls(world):

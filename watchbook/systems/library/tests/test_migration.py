@@ -141,7 +141,7 @@ def test_backfill_makes_folders_only_of_empty_pages_and_never_below_a_file(desk)
     }
 
 
-def test_what_people_do_meanwhile_is_left_alone_and_reported(desk, migrated):
+def test_changes_by_users_during_a_migration_stay_and_are_reported(desk, migrated):
     pages, job = migrated
     own = desk.folder("Own")
     moved, trashed = pages[0], pages[1]

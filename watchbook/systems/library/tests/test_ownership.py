@@ -86,7 +86,7 @@ def test_invitation_of_a_former_admin_no_longer_works(desk: Any) -> None:
     assert Client().get(f"/invite/{token}/").status_code == 410
 
 
-def test_group_gives_a_space_role_and_takes_it_back_with_the_membership(desk: Any) -> None:
+def test_group_gives_a_space_role_and_removes_it_with_the_membership(desk: Any) -> None:
     operator = make_person("operator", is_staff=True)
     actions.set_member(desk.olga, desk.workspace.pk, person=operator, role="admin")
     group = groups.create("Harbour", actor=operator)

@@ -129,7 +129,7 @@ class TestFile:
 
 
 class TestTrash:
-    def test_trash_offers_to_take_it_back_and_the_trash_page_does(self, desk, tree):
+    def test_moving_to_trash_offers_undo_and_the_trash_page_restores(self, desk, tree):
         folder, file = tree
         client = client_of(desk.wanda)
         page = client.post(url("trash_page", file.pk), follow=True).text

@@ -26,7 +26,7 @@ class TestPlaces:
         page = client.post(url("create_workspace"), {"name": "Mine", "space": "Notes"}, follow=True).text
         assert "This space is empty" in page
 
-    def test_the_home_page_tells_of_what_one_may_read(self, desk, tree):
+    def test_home_page_shows_what_the_user_may_read(self, desk, tree):
         newcomer, reader = (card(SimpleNamespace(user=user)) for user in (desk.xaver, desk.rene))
         assert (newcomer.number, "Create your first workspace" in newcomer.hint) == (None, True)
         assert (reader.number, [fact.value for fact in reader.facts[1:]]) == (2, ["1", "2"])

@@ -46,7 +46,7 @@ def test_who_may_do_what(world, name):
     assert not wrong, "\n".join(wrong)
 
 
-def test_whoever_holds_a_link_reads_that_page_and_nothing_else(world):
+def test_share_link_gives_that_page_and_nothing_else(world):
     _link, token = actions.share_page(world.desk.wanda, world.page.pk)
     assert actions.open_share(token).pk == world.page.pk
     holder = Client(headers={"Authorization": f"Bearer {token}"})
@@ -56,7 +56,7 @@ def test_whoever_holds_a_link_reads_that_page_and_nothing_else(world):
             actions.open_share(wrong)
 
 
-def test_a_link_sleeps_in_the_trash_and_dies_when_revoked(world):
+def test_share_link_is_inactive_in_trash_and_ends_when_revoked(world):
     desk = world.desk
     link, token = actions.share_page(desk.wanda, world.page.pk)
     actions.trash_page(desk.wanda, world.page.pk)

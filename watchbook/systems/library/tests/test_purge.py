@@ -146,7 +146,7 @@ def test_a_migration_at_work_is_waited_for_and_its_counts_follow(desk):
     assert {check.name: check.is_ok for check in reconcile(desk.workspace)}["job_counts"]
 
 
-def test_by_hand_at_once_and_only_by_admins(desk):
+def test_admins_can_delete_immediately(desk):
     top, page = filled(desk)
     actions.trash_page(desk.wanda, top.pk)
     for person, refusal in ((desk.wanda, NotAllowed), (desk.rene, NotAllowed), (desk.xaver, NotFound)):
@@ -169,7 +169,7 @@ def test_by_hand_at_once_and_only_by_admins(desk):
     assert AuditEvent.objects.get(event="library.purged").actor_id == desk.sven.pk
 
 
-def test_what_is_purged_goes_although_the_space_was_archived_meanwhile(desk):
+def test_purge_continues_although_the_space_was_archived(desk):
     top, page = filled(desk)
     actions.trash_page(desk.wanda, top.pk)
     actions.purge_page(desk.olga, top.pk)

@@ -160,7 +160,7 @@ def new_space(desk: Any) -> Any:
 
 @HISTORIES
 @given(seeds=st.lists(st.integers(0, 10**6), min_size=4, max_size=4, unique=True))
-def test_people_at_once(desk, seeds):
+def test_parallel_users(desk, seeds):
     space = new_space(desk)
     known = plant(desk, space)
     people = [Person(desk, space, known, seed) for seed in seeds]

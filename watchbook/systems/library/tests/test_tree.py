@@ -109,7 +109,7 @@ def test_equal_keys_still_make_room_between_them(desk):
     assert len(pages) == 3
 
 
-def test_pins_come_first_and_pages_of_the_list_lose_nobody(desk):
+def test_pins_come_first_and_pages_of_the_list_lose_no_page(desk):
     home = desk.folder("Home")
     made = [desk.file(f"{n:02}", home) for n in range(25)]
     for n in (20, 7, 3):

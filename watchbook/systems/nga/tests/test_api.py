@@ -117,7 +117,7 @@ class TestThreads:
         assert tids(caller.items("/threads", until="2026-02-10")) == [2]
         assert tids(caller.items("/threads")) == [0, 1, 2]
 
-    def test_search_has_title_hits_first_and_goes_on(self, caller):
+    def test_search_has_title_hits_first_and_continues(self, caller):
         index(make_thread(0, title="newer"), "今天的灯塔很亮")
         for number in range(1, 6):
             index(make_thread(number, title=f"灯塔 {number}"), "x")

@@ -43,7 +43,7 @@ def floor_rows(run_id):
     return {row.floor_number: (row.repair_status, row.attempt_count_before, row.attempt_count_after) for row in rows}
 
 
-def test_an_audit_lists_every_missing_floor_and_asks_nobody(board, crawler, tid):
+def test_audit_lists_every_missing_post_without_requests(board, crawler, tid):
     board.world.add_topic("另一个，完整的")
     crawler.crawl(after=0.1)
     lose(tid, 0, 21, 22, 45)

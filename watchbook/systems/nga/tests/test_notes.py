@@ -94,7 +94,7 @@ def test_a_note_alone_among_filtered_floors_shows_its_text(written, alice):
     assert "近处的贴条" in page
 
 
-def test_programs_are_told_the_post_of_a_note(written, alice):
+def test_api_names_the_post_of_a_comment(written, alice):
     _token, plain = tokens.make(alice, ["read"], 1, name="test")
     answer = browser().get(
         f"/api/v1/nga/threads/{written.tid}/posts", {"limit": 100}, headers={"Authorization": f"Bearer {plain}"}

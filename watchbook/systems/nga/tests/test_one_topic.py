@@ -66,7 +66,7 @@ def test_a_topic_that_waits_is_not_put_into_the_queue_again(board, crawler, tid)
     assert actions.read_soon(thread_of(tid)) is None
 
 
-def test_a_refusal_is_told(board, crawler, tid):
+def test_refusal_opens_an_alert(board, crawler, tid):
     board.world.refuse(tid, "帐号权限不足")
     assert crawler.read(tid)["error"] == {"code": "no_right", "message": "no_right: 帐号权限不足"}
 
@@ -78,7 +78,7 @@ def test_add_forum_refuses_doubles(db):
     assert AuditEvent.objects.filter(event="nga.forum_added", subject="-447601").count() == 1
 
 
-def test_board_that_somebody_else_added_meanwhile_is_refused_in_words(db):
+def test_board_added_by_another_user_in_between_is_refused(db):
     """The other one comes between our look and our insert."""
 
     def add_first(instance, **_given):

@@ -125,7 +125,7 @@ class TestRows:
         assert (row.floors, row.stored) == (46, "44 stored")
         assert [badge.text for badge in row.badges] == ["2 gaps"]
 
-    def test_prefix_stands_before_the_title_as_a_tag_and_leads_to_its_topics(self, reader, desk):
+    def test_prefix_is_a_tag_before_the_title_and_leads_to_its_topics(self, reader, desk):
         answer = get(reader, "topics")
         assert titles(answer) == ["港口灯塔巡检路线"]
         assert 'href="/nga/?prefix=%E6%94%BB%E7%95%A5"' in answer.content.decode()
@@ -306,7 +306,7 @@ class TestSearch:
         index(make_thread(90, title="灯塔 rare", author_name="Marlin"), "x")
         assert self.found(reader, q="灯塔", author="Marlin")[0] == ["灯塔 rare"]
 
-    def test_more_than_a_page_goes_on_where_it_stopped(self, reader):
+    def test_more_than_a_page_continues_where_it_stopped(self, reader):
         for number in range(35):
             index(make_thread(number, title=f"灯塔 {number}"), "x")
         first, page = self.found(reader, q="灯塔")

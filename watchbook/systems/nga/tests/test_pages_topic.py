@@ -136,7 +136,7 @@ class TestFloors:
     def test_only_what_changed(self, reader, desk):
         assert numbers(get(reader, "topic", FIRST_TID, show="changed")) == [41, 42]
 
-    def test_topic_that_the_source_shows_backwards_stands_in_true_order_and_says_so(self, reader, desk):
+    def test_topic_shown_newest_first_is_in_true_order_and_says_so(self, reader, desk):
         ThreadReadingState.objects.create(thread=desk, is_newest_first=True)
         answer = get(reader, "topic", FIRST_TID)
         assert numbers(answer)[:3] == [0, 1, 2]
@@ -148,14 +148,14 @@ class TestFloors:
         assert "This topic was deleted or hidden on the site" in page
         assert "第 3 楼的文字。" in page
 
-    def test_unfinished_topic_says_where_it_goes_on(self, reader):
+    def test_unfinished_topic_shows_where_it_continues(self, reader):
         thread = fill(make_thread(0), range(100))
         thread.crawl_backfill_next_page_number, thread.crawl_page_total_last_seen = 6, 261
         thread.save()
         assert b"page 6 of 261 is next" in get(reader, "topic", FIRST_TID, page=5).content
         assert b"is next" not in get(reader, "topic", FIRST_TID, page=4).content
 
-    def test_unfinished_topic_that_the_source_shows_backwards_goes_on_after_its_last_floor(self, reader):
+    def test_unfinished_newest_first_topic_continues_after_its_last_post(self, reader):
         thread = fill(make_thread(0), range(100))
         ThreadReadingState.objects.create(thread=thread, is_newest_first=True)
         thread.crawl_backfill_next_page_number, thread.crawl_page_total_last_seen = 7, 12

@@ -232,7 +232,7 @@ class TestFeeds:
         post(reader, "revoke_feed", feed.pk)
         assert Client().get(f"/{path}").status_code == 404
 
-    def test_nobody_revokes_somebody_elses_feed(self, reader, bob, desk):
+    def test_feed_of_another_user_cannot_be_revoked(self, reader, bob, desk):
         self.address(reader, "topic_feed", FIRST_TID)
         ((feed, _revoke_url),) = get(reader, "topic_feed", FIRST_TID).context["feeds"]
         assert post(browser(bob), "revoke_feed", feed.pk).status_code == 404
@@ -251,7 +251,7 @@ class TestCard:
         with clock.set_to(START + timedelta(hours=1)):
             yield request
 
-    def test_new_desk_is_told_what_comes(self, asked):
+    def test_new_server_shows_the_next_steps(self, asked):
         made = card(asked)
         assert (made.number, made.action_url) == (None, reverse("nga:topics"))
 

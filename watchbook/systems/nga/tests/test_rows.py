@@ -98,7 +98,7 @@ def test_a_topic_reads_as_django_reads_it(thread):
         lock_thread(thread.pk + 1)
 
 
-def test_whether_somebody_listens_makes_no_difference(thread):
+def test_query_listener_makes_no_difference(thread):
     """SQLite is spoken to directly while nobody does."""
     NEW_FLOOR.insert([floor(thread, 1, content_html="%s %% 100%")])
     with CaptureQueriesContext(connection) as captured:

@@ -25,7 +25,7 @@ def topics(board):
 @pytest.mark.parametrize(
     "said", ["帖子正等待审核", "帐号权限不足", "帖子发布或回复时间超过限制", "帖子审核未通过", "必须登录"]
 )
-def test_a_refused_topic_is_no_deletion_and_stops_nobody(board, crawler, topics, said):
+def test_refused_topic_is_no_deletion_and_stops_no_other_topic(board, crawler, topics, said):
     crawler.crawl()
     board.world.advance(hours=1)
     for tid in topics:

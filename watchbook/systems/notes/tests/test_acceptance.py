@@ -79,7 +79,7 @@ class TestDay1:
         assert set(HANDLING) == set(Code)
         assert set(have) - set(wanted) == {"LOCK_LOST", "NOT_FOUND", "RATE_LIMITED"}
 
-    def test_cookies_are_sealed_and_opened(self):
+    def test_cookies_are_encrypted_and_decrypted(self):
         encrypted, key_id = encryption.encrypt("web_session=made-up-1234", name="a", platform="xhs")
         assert encrypted.startswith(f"v2:{key_id}:")
         assert "made-up" not in encrypted

@@ -125,7 +125,7 @@ def test_without_an_adapter_the_answer_is_clear(n8n, platform, pool, monkeypatch
 
 
 @pytest.mark.parametrize("adapter", ["standin", "page"])
-def test_cookies_that_the_platform_sets_are_kept_sealed(adapter, platform, pool, monkeypatch):
+def test_cookies_set_by_the_platform_are_stored_encrypted(adapter, platform, pool, monkeypatch):
     monkeypatch.setenv("NOTES_ADAPTER", adapter)
     monkeypatch.setenv("NOTES_TERMS_CONFIRMED", "on")
     pool()

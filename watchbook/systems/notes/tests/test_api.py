@@ -97,7 +97,7 @@ def test_empty_pool_returns_503_not_retryable(n8n, platform):
     assert (n8n.status, answer["error"]["code"], answer["error"]["retryable"]) == (503, "COOKIE_EXHAUSTED", False)
 
 
-def test_without_a_key_the_rest_goes_on(n8n, platform, pool, monkeypatch):
+def test_without_a_key_the_rest_continues(n8n, platform, pool, monkeypatch):
     pool()
     monkeypatch.delenv("COOKIE_MASTER_KEY")
     answer = n8n.post("detail", {"note_id": "abc"})

@@ -75,7 +75,7 @@ def test_a_cookie_planted_in_the_database_fails_the_audit(cookie, said, where):
     assert "made-up-session" not in out
 
 
-def test_a_cookie_that_was_never_sealed_fails_the_audit(cookie, said):
+def test_unencrypted_cookie_fails_the_audit(cookie, said):
     Cookie.objects.update(cookie_encrypted=PLAIN)
     assert "not encrypted" in said()
 

@@ -25,7 +25,7 @@ def open_row(row):
 
 
 @pytest.mark.parametrize("cipher", ["v1", "v2"])
-def test_a_sealed_cookie_belongs_to_its_row(cipher, monkeypatch):
+def test_encrypted_cookie_is_bound_to_its_row(cipher, monkeypatch):
     monkeypatch.setenv("NOTES_COOKIE_CIPHER", cipher)
     encrypted, key_id = encryption.encrypt(PLAIN, name="one", platform="xhs")
     assert encrypted.split(":")[:2] == [cipher, key_id]
@@ -36,7 +36,7 @@ def test_a_sealed_cookie_belongs_to_its_row(cipher, monkeypatch):
 
 
 @pytest.mark.parametrize("cipher", ["v1", "v2"])
-def test_a_sealed_cookie_that_was_touched_is_refused(cipher, monkeypatch):
+def test_modified_encrypted_cookie_is_refused(cipher, monkeypatch):
     monkeypatch.setenv("NOTES_COOKIE_CIPHER", cipher)
     encrypted, _key_id = encryption.encrypt(PLAIN, name="one", platform="xhs")
     head, _, body = encrypted.rpartition(":")
@@ -46,7 +46,7 @@ def test_a_sealed_cookie_that_was_touched_is_refused(cipher, monkeypatch):
 
 
 @pytest.mark.parametrize("cipher", ["v1", "v2"])
-def test_the_same_cookie_sealed_twice_looks_different(cipher, monkeypatch):
+def test_same_cookie_encrypted_twice_differs(cipher, monkeypatch):
     monkeypatch.setenv("NOTES_COOKIE_CIPHER", cipher)
     assert encryption.encrypt(PLAIN, name="a", platform="x") != encryption.encrypt(PLAIN, name="a", platform="x")
 
@@ -139,7 +139,7 @@ def test_a_secret_that_changed_during_rotation_wins(monkeypatch):
 
 @pytest.mark.crash
 @pytest.mark.django_db(transaction=True)
-def test_a_rotation_that_was_killed_goes_on_where_it_stopped(monkeypatch):
+def test_killed_key_rotation_continues_where_it_stopped(monkeypatch):
     """A process of its own and SIGKILL in the middle: at every moment each row is sealed by one of the two keys."""
     for number in range(3):
         actions.add_cookie(f"cookie {number}", f"web_session=made-up-{number}-123456")

@@ -241,7 +241,7 @@ class TestNotes:
         [one] = collect_by_hand()
         assert f"kind=note&amp;id={one}" in get(reader, "note", one).content.decode()
 
-    def test_forgetting_a_note_asks_first_and_leaves_nothing_to_find(self, chief):
+    def test_deleting_a_note_asks_first_and_leaves_nothing_to_find(self, chief):
         [one] = collect_by_hand()
         assert b"This cannot be undone" in get(chief, "delete", one).content
         assert Note.objects.count() == 1

@@ -146,7 +146,7 @@ class TestPool:
         # Looking changes nothing.
         assert Cookie.objects.get().status == "cooling"
 
-    def test_quota_begins_anew_with_shanghais_day(self, chief):
+    def test_quota_restarts_with_the_day_in_shanghai(self, chief):
         with clock.set_to(START):
             use(add(daily_limit=10), succeeded=1)
             assert get(chief, "cookies").context["lines"][0].used == 1

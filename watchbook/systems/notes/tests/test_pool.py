@@ -65,7 +65,7 @@ def test_ten_errors_in_total_make_a_cookie_invalid():
     assert (row.status, row.total_errors) == ("invalid", 10)
 
 
-def test_ten_at_once_with_three_in_a_row_is_invalid():
+def test_ten_in_one_batch_with_three_in_a_row_is_invalid():
     row = add()
     Cookie.objects.filter(pk=row.pk).update(total_errors=9, consecutive_errors=2)
     assert use(COUNTED).status == "invalid"

@@ -76,7 +76,7 @@ def test_page_is_saved_with_its_text_and_pictures(library, site, article):
     assert source["saved_version"] == source["source_version"] == WebClip.objects.get().version
 
 
-def test_clip_lives_until_the_page_differs(library, site, article):
+def test_clip_is_valid_until_the_page_differs(library, site, article):
     page = library.save(article).json()
     before = site.log.count()
     # Looking at the clip asks nothing of the site.

@@ -103,7 +103,7 @@ def test_browser_reaches_no_private_address_and_its_requests_count(desk, page, m
 
 
 @needs_chromium
-def test_page_that_never_ends_gives_no_screenshot_and_takes_its_time_only(desk, page, monkeypatch):
+def test_endless_page_gives_no_screenshot_and_takes_only_its_time(desk, page, monkeypatch):
     monkeypatch.setattr("watchbook.systems.pages.jobs.shots.BROWSER_SECONDS", 1)
     desk.site.texts.files["/piers/4"] = plain("Words.", "<script>while (true) {}</script>")
     (run,) = shoot(desk)

@@ -137,7 +137,7 @@ def test_form_for_a_password_is_a_wall_only_where_the_page_asks_for_it(html: str
         *((title, []) for title in ("Peugeot 404", "Ontario Highway 404", "404 rooms", "Rope 404-12", "Part 1404")),
     ],
 )  # fmt: skip
-def test_number_404_is_an_error_page_only_where_it_stands_alone(title: str, signs: list[str]) -> None:
+def test_number_404_is_an_error_page_only_when_alone(title: str, signs: list[str]) -> None:
     html = f"<title>{title}</title><body><main><p>{SENTENCE * 5}</p></main>"
     assert read_page(html.encode())["signs"] == signs
 

@@ -348,7 +348,7 @@ def test_comment_is_missing_after_two_rechecks(scanner):
     assert Comment.objects.get(comment_id=comment).removed_by_category == "missing"
 
 
-def test_removed_community_takes_its_listing_and_keeps_its_comments(scanner):
+def test_removed_community_loses_its_listing_and_keeps_its_comments(scanner):
     (post,) = scanner.add_with_comments("webdev")
     talk(scanner, post, 2)
     scanner.crawl_comments("webdev")

@@ -93,7 +93,7 @@ class TestAdding:
         assert "You already monitor this sitemap." in page.text
         assert reverse("sitemaps:monitor", args=[monitor.pk]) in page.text
 
-    def test_a_channel_of_somebody_else_cannot_be_chosen(self, site, alice, bob):
+    def test_channel_of_another_user_cannot_be_chosen(self, site, alice, bob):
         site.add("/a")
         foreign = NotificationChannel.objects.create(user=bob, name="Bobs line", channel_type="email")
         page = self.post(browser(alice), sitemap_url=site.sitemap, channels=str(foreign.pk), step="save")
@@ -132,7 +132,7 @@ class TestEditing:
         monitor.refresh_from_db()
         assert monitor.name == "Example Shop"
 
-    def test_an_edit_keeps_what_a_check_wrote_meanwhile(self, desk):
+    def test_edit_keeps_what_a_check_wrote_in_between(self, desk):
         monitor, _ = desk
         stale = MonitorTask.objects.get(pk=monitor.pk)
         MonitorTask.objects.filter(pk=monitor.pk).update(health=Health.DEGRADED, error_count=2)

@@ -68,7 +68,7 @@ def test_run_due_waits_for_a_busy_host_and_checks_the_rest(monitors, monkeypatch
 
 @pytest.mark.sql
 @pytest.mark.django_db(transaction=True)
-def test_four_run_due_at_once_check_every_monitor_once(site, alice):
+def test_four_parallel_run_due_check_every_monitor_once(site, alice):
     site.add("/a")
     with clock.set_to(START):
         for number in range(40):

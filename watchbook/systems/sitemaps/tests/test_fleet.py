@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[4]
 LONGEST_SECONDS = 240
 
 
-def test_all_are_checked_and_no_host_is_asked_by_two_at_once():
+def test_all_are_checked_and_each_host_by_one_worker_at_a_time():
     kind = os.environ.get("WATCHBOOK_TEST_DATABASE", "sqlite")
     size = ("--monitors", "60", "--hosts", "6", "--workers", "2", "--database", kind)
     done = subprocess.run(

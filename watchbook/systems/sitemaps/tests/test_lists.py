@@ -59,7 +59,7 @@ class TestChange:
         assert "200 of 450 shown" in page
         assert "250 more are in the download" in page
 
-    def test_a_search_looks_at_so_many_and_says_so(self, alice, monkeypatch):
+    def test_search_reads_a_bounded_number_and_says_so(self, alice, monkeypatch):
         monkeypatch.setattr(filters, "SCANNED", 10)
         record = make_change(make_monitor(alice), START, added=[f"https://www.example.com/{n:04}" for n in range(50)])
         page = get(browser(alice), "change", record.pk, q="0049").text

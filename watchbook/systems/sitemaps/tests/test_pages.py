@@ -61,7 +61,7 @@ class TestWhoSeesWhat:
             answer = client.post(reverse("sitemaps:add"), {"sitemap_url": monitor.sitemap_url, "step": "check"})
             assert "Example Shop" not in answer.text
 
-    def test_a_deleted_monitor_takes_its_pages_with_it(self, desk, alice):
+    def test_pages_of_a_deleted_monitor_are_deleted(self, desk, alice):
         actions.delete(desk[0])
         client = browser(alice)
         for address in addresses(*desk):
@@ -227,7 +227,7 @@ class TestMonitor:
         assert "newest" not in chosen
         assert get(client, "monitor", monitor.pk, change="nonsense").status_code == 200
 
-    def test_a_check_that_goes_on_shows_its_counts(self, desk, alice):
+    def test_running_check_shows_its_counts(self, desk, alice):
         monitor, _ = desk
         client = browser(alice)
         client.post(reverse("sitemaps:check", args=[monitor.pk]))

@@ -73,7 +73,7 @@ def test_rule_decides_what_is_notified_and_its_preview_agrees(site, w, alice, ru
         assert rules.preview(item, rule, alice) == (1 if subject else 0)
 
 
-def test_page_and_api_set_the_rule_and_nobody_else_sees_it(site, w, alice, bob):
+def test_page_and_api_set_a_rule_that_only_its_owner_sees(site, w, alice, bob):
     change(site, w)
     url = f"/channels/rules/{w.monitor.thread}/"
     browser = client_of(alice)

@@ -32,7 +32,7 @@ def test_pages_of_a_topic_follow_from_its_replies(replies, pages):
     assert read(row(1, replies=replies)).topics[0].page_count == pages
 
 
-def test_a_mirror_row_stands_for_the_real_topic():
+def test_mirror_row_leads_to_the_real_topic():
     topic = read(row(900, quote_from=31, tpcurl="/read.php?tid=31", lastposter="#SYSTEM#")).topics[0]
     assert (topic.tid, topic.row_tid, topic.is_mirror) == (31, 900, True)
 

@@ -44,7 +44,7 @@ def test_only_this_very_note_is_taken_from_a_page():
         parse_feed(body(shapes.feed(other)), NOTE)
 
 
-def test_a_page_without_a_note_tells_why():
+def test_page_without_a_note_shows_the_reason():
     with pytest.raises(PlatformRefusal, match="stale_token"):
         parse_page(shapes.page(None, 300031, "x"), NOTE)
     with pytest.raises(PlatformRefusal, match="note_gone"):
@@ -145,7 +145,7 @@ def test_every_way_of_saying_no_has_its_word(document, reason):
         (429, {}, "", documents.THROTTLED),
     ],
 )
-def test_the_head_of_an_answer_tells_too(status, headers, location, reason):
+def test_headers_of_an_answer_count_too(status, headers, location, reason):
     with pytest.raises(PlatformRefusal) as caught:
         check_status(status, headers, location)
     assert caught.value.reason == reason

@@ -47,7 +47,7 @@ def test_emptied_list_is_suspect_and_replaced_list_is_not():
     assert not is_suspect(3, 3, left=3)
 
 
-def test_honest_dates_score_high_and_noise_scores_low():
+def test_reliable_dates_score_high_and_noise_scores_low():
     assert lastmod_reliability(LastmodFacts()) is None
     assert lastmod_reliability(LastmodFacts(given=100)) == 100
     assert lastmod_reliability(LastmodFacts(given=100, unreadable=10, in_future=10)) == 80
@@ -146,7 +146,7 @@ def test_no_page_is_paired_twice_and_any_script_will_do():
     assert len(chinese) == 1
 
 
-def test_pairing_looks_at_a_bounded_number_of_pages():
+def test_pairing_compares_a_bounded_number_of_pages():
     removed = (f"https://e.com/old/page-about-topic-{chr(97 + n % 26) * 4}" for n in range(10**9))
     added = (f"https://e.com/new/page-about-topic-{chr(97 + n % 26) * 4}" for n in range(10**9))
     assert len(pair_renames(removed, added)) <= 2_000

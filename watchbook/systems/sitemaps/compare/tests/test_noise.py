@@ -28,7 +28,7 @@ def test_a_page_that_changed_in_four_of_five_checks_always_changes():
 
 @settings(deadline=None)
 @given(st.text("01", max_size=30))
-def test_a_history_is_one_byte_and_remembers_seven_checks(bits):
+def test_history_of_seven_checks_is_one_byte(bits):
     value = history(bits)
     assert 1 <= value <= 255
     assert bin(value)[3:] == bits[-7:]
@@ -84,7 +84,7 @@ def test_a_date_that_half_of_many_pages_got_is_one_line():
     assert not found.covers(None)
 
 
-def test_few_pages_or_a_small_share_are_told_one_by_one():
+def test_few_pages_or_a_small_share_are_named_one_by_one():
     assert restamp(["2026-01-01"] * 19) is None
     assert restamp(["2026-01-01"] * 20 + [f"2026-02-01T00:{n // 60:02}:{n % 60:02}Z" for n in range(21)]) is None
     assert restamp([]) is None

@@ -70,7 +70,7 @@ rows = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=60)
 
 @settings(max_examples=examples(60), deadline=None)
 @given(rows, st.integers(1, 400))
-def test_a_list_sorted_in_runs_is_the_list_sorted_at_once(pages, run_bytes):
+def test_list_sorted_in_runs_equals_the_list_sorted_in_memory(pages, run_bytes):
     lines = [write_line(f"https://e.com/{page}", f"2026-01-0{day}") for page, day in pages]
     whole, pieces = ListWriter(), ListWriter()
     whole.add(lines)

@@ -285,7 +285,7 @@ def test_a_bare_less_than_sign_is_repaired_and_noted():
     assert said(part) == {"bare_less_than:1"}
 
 
-def test_what_stands_in_an_instruction_is_not_listed():
+def test_addresses_inside_an_instruction_are_not_listed():
     part = read(BASE.replace("</urlset>", "<?old <url><loc>https://e.com/z</loc></url>?></urlset>"))
     assert urls(part) == PAGES
     assert part.complete

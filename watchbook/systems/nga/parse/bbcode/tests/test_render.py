@@ -175,7 +175,7 @@ def test_dice_are_rolled_as_the_site_rolls_them():
     assert render("[dice]d100+1d6+7[/dice]", place).startswith(f'<span class="bb-dice">ROLL : d100+1d6+7={wanted}=')
 
 
-def test_dice_go_on_where_the_last_ones_ended():
+def test_dice_continue_where_the_last_ones_ended():
     dice = Dice(author_id=5, tid=100, pid=200)
     assert dice.roll("d1000") != dice.roll("d1000")
 
