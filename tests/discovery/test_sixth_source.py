@@ -59,7 +59,7 @@ class Tide(models.Model):
         db_table = "tides"
 """,
     "jobs.py": """
-from watchbook.core.jobs.context import Outcome
+from watchbook.core.jobs.runner import Outcome
 from watchbook.systems.tides.models import Tide
 
 

@@ -59,7 +59,7 @@ JOBS = (
     Job(
         name="jobs.clean",
         title="Delete old runs",
-        run="watchbook.core.jobs.scheduler:clean_old_runs",
+        run="watchbook.core.jobs.runner:clean_old_runs",
         queue="cleanup_queue",
         schedule=cron("40 3 * * *"),
     ),

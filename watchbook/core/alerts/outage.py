@@ -33,7 +33,7 @@ from watchbook.base.web.errors import BadAnswer, Blocked, Busy, ServerTrouble, T
 from watchbook.core.accounts.access import MEMBERS
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Outage, Sentence
-from watchbook.core.jobs.context import Later
+from watchbook.core.jobs.runner import Later
 
 NETWORK, SERVICE, LOGIN, RATE_LIMIT = "network", "service", "login", "rate_limit"
 # Failed tries of one host after which a run stops asking. A refused login and a rate limit are answers, not accidents.

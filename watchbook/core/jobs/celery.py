@@ -17,7 +17,7 @@ from kombu import Queue  # type: ignore[attr-defined]
 from watchbook.core import registry
 from watchbook.core.jobs import options, queue, runner
 from watchbook.core.jobs.actions import hand_back_rest
-from watchbook.core.jobs.context import draining
+from watchbook.core.jobs.runner import draining
 
 log = logging.getLogger(__name__)
 

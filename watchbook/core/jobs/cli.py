@@ -50,8 +50,8 @@ def list_jobs(as_json: bool) -> None:
 def run_job(name: str, now: datetime | None, as_json: bool) -> None:
     """Run a job in this process and wait until it ends."""
     from watchbook.core.jobs import actions, queue, runner  # after Django is set up
-    from watchbook.core.jobs.context import GiveUp
     from watchbook.core.jobs.models import State
+    from watchbook.core.jobs.runner import GiveUp
 
     with failing_as(as_json), clock.set_to(now) if now else nullcontext():
         try:
@@ -76,8 +76,8 @@ def run_job(name: str, now: datetime | None, as_json: bool) -> None:
 
 def run_or_fail(start: Callable[[], JobRun]) -> JobRun:
     """For commands: start a run in this process, and fail with its reason unless it is done."""
-    from watchbook.core.jobs.context import GiveUp  # after Django is set up
     from watchbook.core.jobs.models import State
+    from watchbook.core.jobs.runner import GiveUp  # after Django is set up
 
     try:
         run = start()

@@ -1,4 +1,4 @@
-"""The scheduler creates runs for due jobs, queues expired ones again, and deletes old ones. Several can run."""
+"""The scheduler creates runs for due jobs and queues expired ones again. Several can run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ import threading
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, close_old_connections, connections, transaction
-from django.db.models import Max
 
 from watchbook.base import clock
-from watchbook.base.store.folder import sweep_scratch
-from watchbook.base.web.rate_limit import delete_idle
 from watchbook.base.work import crash_point
 from watchbook.core import registry
-from watchbook.core.jobs import options, queue
-from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs import queue
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 from watchbook.core.registry import Job, load
 
@@ -125,25 +121,3 @@ def run_forever(stop: threading.Event, *, role: str) -> None:
         queue.report_stopped(name)
     finally:
         connections.close_all()
-
-
-BATCH = 1000
-
-
-def clean_old_runs(ctx: JobContext) -> Outcome:
-    """Delete old runs except the last of every job, leftover temporary folders, and hosts without requests."""
-    sweep_scratch()
-    with ctx.writing():
-        delete_idle()
-    before = ctx.now - timedelta(days=options.KEEP_DAYS.value)
-    newest = list(JobRun.objects.values("name").annotate(last=Max("pk")).values_list("last", flat=True))
-    ended = [State.DONE, State.FAILED, State.CANCELLED]
-    removed = 0
-    while True:
-        old = JobRun.objects.filter(state__in=ended, finished_at__lt=before).exclude(pk__in=newest)
-        batch = list(old.order_by("pk").values_list("pk", flat=True)[:BATCH])
-        if not batch:
-            return Outcome("done" if removed else "nothing_to_do", {"removed": removed})
-        with ctx.writing():
-            removed += JobRun.objects.filter(pk__in=batch).delete()[0]
-        ctx.report(removed=removed)

@@ -23,7 +23,7 @@ from watchbook.core.accounts.access import STAFF
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Outage, Sentence
 from watchbook.core.alerts.outage import Guard, HostDown, classify
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.core.media import options, store
 from watchbook.core.media.models import ATTACHMENT, FileReference, FileState, KeptFile
 

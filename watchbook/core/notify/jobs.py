@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.runner import JobContext, Outcome
 from watchbook.core.notify import options, outbox
 from watchbook.core.notify.models import Delivery, State
 from watchbook.core.notify.outbox.deliver import anything_waits

@@ -11,7 +11,7 @@ from django.conf import settings
 from watchbook.base.crypto import CURRENT, LOCKED, REENCRYPTED, Writing, key_of
 from watchbook.base.store import blobs
 from watchbook.core import registry
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.core.ops import backup, options
 from watchbook.core.ops.backup.archive import BackupError
 

@@ -16,8 +16,8 @@ from watchbook.base import clock
 from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text, cut, safe_link
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.context import JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.runner import JobContext, Outcome
 from watchbook.core.registry import Attributes
 from watchbook.core.search.dialects import Words, dialect
 from watchbook.core.search.models import TITLE_LENGTH, ScoreChange, SearchDocument

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from watchbook.core import registry
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.search import index
 from watchbook.core.search.models import Reindexing, SearchDocument
 

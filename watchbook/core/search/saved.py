@@ -23,7 +23,7 @@ from watchbook.base.text import clean_text
 from watchbook.core import registry
 from watchbook.core.accounts.access import viewer_scopes
 from watchbook.core.accounts.models import User
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.notify import rules
 from watchbook.core.notify.models import NotificationChannel
 from watchbook.core.notify.outbox import Named, Notification, notify

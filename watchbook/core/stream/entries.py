@@ -15,7 +15,7 @@ from watchbook.base import clock
 from watchbook.base.store.rows import Columns
 from watchbook.base.text import clean_text, cut, safe_link
 from watchbook.core import registry
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.stream import clip, options, reading
 from watchbook.core.stream.models import TITLE_LENGTH, StreamEntry, StreamEntryQuerySet
 from watchbook.kit import formatting

@@ -23,7 +23,7 @@ from django.http import HttpRequest
 from watchbook.base import clock
 from watchbook.core.accounts.access import person_of, viewer_scopes
 from watchbook.core.accounts.models import User
-from watchbook.core.jobs.context import JobContext
+from watchbook.core.jobs.runner import JobContext
 from watchbook.core.stream.models import ReadingMark, ReadingState, StreamEntry, StreamEntryQuerySet
 
 SETTLED = timedelta(minutes=2)

@@ -29,7 +29,7 @@ from watchbook.core.jobs.queue import exclusive_name
 from watchbook.core.notify.actions import own_channels
 from watchbook.core.registry import Step
 from watchbook.systems.nga import options
-from watchbook.systems.nga.fetch.reader import BoardReader
+from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, SingleTopicForum, Subscription, Thread
 from watchbook.systems.nga.store import follow as following
 from watchbook.systems.nga.store.lists import SUGGESTED_FID, SUGGESTED_NAME, ensure_forum, list_url

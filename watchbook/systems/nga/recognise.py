@@ -32,7 +32,7 @@ from watchbook.core.sources.records import (
 from watchbook.kit.formatting import number_text
 from watchbook.systems.nga import actions, options
 from watchbook.systems.nga.errors import NgaError
-from watchbook.systems.nga.fetch.reader import BoardReader
+from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.models import Forum, Post, Thread
 from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.parse import ListPage

@@ -16,8 +16,8 @@ from watchbook.base.testing.people import client_of, make_person
 from watchbook.core.accounts import tokens
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.jobs import actions, cli, overview, queue, runner, scheduler
-from watchbook.core.jobs.context import GiveUp, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.jobs.runner import GiveUp, LeaseLost, Outcome
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ import pytest
 
 from watchbook.base import clock
 from watchbook.base.web.models import HostPace
-from watchbook.core.jobs.scheduler import clean_old_runs
+from watchbook.core.jobs.runner import clean_old_runs
 
 pytestmark = pytest.mark.django_db
 

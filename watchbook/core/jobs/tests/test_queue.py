@@ -8,8 +8,8 @@ from django.db import connections
 
 from watchbook.base import clock
 from watchbook.core.jobs import queue, runner, scheduler
-from watchbook.core.jobs.context import GiveUp, JobContext, Later, LeaseLost, Outcome
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.jobs.runner import GiveUp, JobContext, Later, LeaseLost, Outcome
 from watchbook.core.registry import Job
 from watchbook.core.watching import cron, every
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from watchbook.base import clock, work
 from watchbook.core import registry
 from watchbook.core.jobs import runner
-from watchbook.core.jobs.context import Later
+from watchbook.core.jobs.runner import Later
 from watchbook.core.notify import actions, http, jobs, outbox
 from watchbook.core.notify.message import failed, sent
 from watchbook.core.notify.models import Attempt, Delivery

@@ -17,7 +17,7 @@ from watchbook.base import clock
 from watchbook.base.work import crash_point
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
-from watchbook.core.jobs.context import JobContext, Later, Outcome
+from watchbook.core.jobs.runner import JobContext, Later, Outcome
 from watchbook.systems.library.errors import JobConflict, OtherChannel
 from watchbook.systems.library.models import FOLDERS_ENABLED, FolderMigrationJob, ItemStatus, JobStatus, Page, Phase
 from watchbook.systems.library.store import take, writing

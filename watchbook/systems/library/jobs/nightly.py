@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from watchbook.base.store import blobs
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.systems.library.access import Sight, viewer_sight
 from watchbook.systems.library.errors import OtherChannel, Problem
 from watchbook.systems.library.jobs.transfer import entries, free_name

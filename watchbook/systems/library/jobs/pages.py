@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.library.access import is_reviewed
 from watchbook.systems.library.errors import Conflict, NotFound, OtherChannel
 from watchbook.systems.library.models import Page, PageVersion, Space, TrashBatch, Workspace

@@ -10,11 +10,10 @@ from django.db import DatabaseError
 
 from watchbook.base.web.errors import WebError
 from watchbook.base.work import crash_point
-from watchbook.core.jobs.context import JobContext, JobError, Outcome
+from watchbook.core.jobs.runner import JobContext, JobError, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import Denied, NgaError, PageBusy, PageError, PastEnd, SiteError, TopicGone
-from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.reader import SharedPause
+from watchbook.systems.nga.fetch import BoardReader, SharedPause
 from watchbook.systems.nga.jobs.crawl import is_scheduled
 from watchbook.systems.nga.models import (
     ErrorCategory,

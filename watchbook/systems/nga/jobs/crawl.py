@@ -11,11 +11,10 @@ from typing import Any
 
 from django.db.models import Max
 
-from watchbook.core.jobs.context import GiveUp, JobContext, Later, Outcome
+from watchbook.core.jobs.runner import GiveUp, JobContext, Later, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import NgaError, Paused, SiteError
-from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.reader import SharedPause
+from watchbook.systems.nga.fetch import BoardReader, SharedPause
 from watchbook.systems.nga.jobs.topic import TopicReader
 from watchbook.systems.nga.models import CrawlRun, CrawlRunThread, Forum, RunKind, Thread
 from watchbook.systems.nga.models.runs import THREAD_FAILED

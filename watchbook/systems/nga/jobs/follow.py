@@ -13,10 +13,9 @@ from typing import Any
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.work import crash_point
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga.errors import NgaError, SiteError
-from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.reader import SharedPause, is_paused
+from watchbook.systems.nga.fetch import BoardReader, SharedPause, is_paused
 from watchbook.systems.nga.jobs.topic import TopicReader, begin_at_last_post
 from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, RunKind, ThreadReadingState
 from watchbook.systems.nga.parse import ListPage

@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import groupby
 
 from watchbook.base.work import crash_point
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga import options
 from watchbook.systems.nga.models import Post, PostIndexing, PostRevision, Thread
 from watchbook.systems.nga.store import media

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from watchbook.base.work import crash_point
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.nga import options
 from watchbook.systems.nga.errors import Denied, NgaError, SiteError, TopicGone
-from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.reader import SharedPause, is_paused
+from watchbook.systems.nga.fetch import BoardReader, SharedPause, is_paused
 from watchbook.systems.nga.jobs.topic import TopicReader
 from watchbook.systems.nga.models import CrawlRunThread, Forum, RunKind, Thread
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import DataError, IntegrityError
 
-from watchbook.core.jobs.context import GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import GiveUp, JobContext, Outcome
 from watchbook.systems.nga.errors import NgaError, PageUnreadable, PastEnd, SiteError, TopicGone
 from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.models import (

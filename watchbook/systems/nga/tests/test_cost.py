@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.context import JobContext
+from watchbook.core.jobs.runner import JobContext
 from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.jobs.crawl import window_of
 from watchbook.systems.nga.jobs.topic import TopicReader

@@ -10,8 +10,7 @@ from standins.nga_board import NgaBoard
 from watchbook.base.web import rate_limit
 from watchbook.base.web.address import check_url
 from watchbook.systems.nga import errors
-from watchbook.systems.nga.fetch import BoardReader
-from watchbook.systems.nga.fetch.reader import back_off, pause_seconds
+from watchbook.systems.nga.fetch import BoardReader, back_off, pause_seconds
 
 pytestmark = pytest.mark.django_db
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from standins.nga_board import NgaBoard, Topic
 from watchbook.base import clock
 from watchbook.base.testing.environment import examples
-from watchbook.core.jobs import context
+from watchbook.core.jobs import runner
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.nga.fetch import requests
+from watchbook.systems.nga import fetch
 from watchbook.systems.nga.models import CrawlRun, Post, PostAbsence, Thread, ThreadFloorAuditRun, ThreadTag
 from watchbook.systems.nga.store import lists as list_store
 from watchbook.systems.nga.store import posts as post_store
@@ -35,7 +35,7 @@ FAULTS = st.sampled_from(
 )
 HOURS = st.sampled_from([3, 12, 12, 12, 30])
 HISTORIES = st.lists(st.tuples(STEPS, FAULTS, HOURS, st.integers(1, 25)), min_size=2, max_size=4)
-CRASH_PLACES = (post_store, list_store, requests, context)
+CRASH_PLACES = (post_store, list_store, fetch, runner)
 
 
 class Killed(BaseException):

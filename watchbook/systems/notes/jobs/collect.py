@@ -16,7 +16,7 @@ from typing import Any
 from watchbook.base import clock
 from watchbook.base.logs import accept_request_id, request_id, using_request_id
 from watchbook.base.work import counted
-from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.runner import JobContext, Outcome
 from watchbook.systems.notes import fetch, options, store
 from watchbook.systems.notes.fetch import SearchQuery
 from watchbook.systems.notes.fetch.refusals import STOP_RUN

@@ -12,7 +12,7 @@ from datetime import datetime
 from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
-from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.runner import JobContext, Outcome
 from watchbook.systems.notes import fetch, options, store
 from watchbook.systems.notes.fetch import CAN_COMMENT, CommentQuery
 from watchbook.systems.notes.fetch.refusals import is_service_failure

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_noop as _
 from watchbook.base.text import cut
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Sentence
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.notes import encryption, fetch, options
 from watchbook.systems.notes.fetch import SearchQuery
 from watchbook.systems.notes.fetch.refusals import is_service_failure

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_noop
 
 from watchbook.core.erase import erase
 from watchbook.core.jobs import queue
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.pages import options, schedule
 from watchbook.systems.pages.models import (
     WHOLE_EVERY,

@@ -12,7 +12,7 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.base.web.errors import Blocked, BudgetExceeded, WebError
 from watchbook.base.work import Count, counted, crash_point
 from watchbook.core.alerts.outage import Guard, HostDown
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.systems.pages import fetch, schedule
 from watchbook.systems.pages.jobs import host_of, is_waiting, plan_next
 from watchbook.systems.pages.jobs.look import UNCLEAR, Look, ask_left, look_at

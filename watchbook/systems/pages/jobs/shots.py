@@ -17,7 +17,7 @@ from watchbook.base.store import blobs
 from watchbook.base.store.folder import scratch
 from watchbook.base.store.models import Blob
 from watchbook.base.web.proxy import GuardedProxy
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.systems.pages import options
 from watchbook.systems.pages.models import Page, PageShot
 from watchbook.systems.pages.store.lists import add_to_day, requests_left

@@ -15,7 +15,7 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.base.text import clean_text, cut
 from watchbook.base.work import crash_point
 from watchbook.core import url_lists
-from watchbook.core.jobs.context import JobContext
+from watchbook.core.jobs.runner import JobContext
 from watchbook.core.url_lists import ListedUrl, UrlList
 from watchbook.systems.pages import options
 from watchbook.systems.pages.models import (

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import F
 
 from watchbook.base.work import counted
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import ClientRefused, RedditError, fetch_listing, outage
 from watchbook.systems.reddit.health import reason_of, remedy_of

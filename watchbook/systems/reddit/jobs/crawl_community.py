@@ -19,7 +19,7 @@ from django.db import close_old_connections, connections
 from django.db.models import F
 
 from watchbook.base.work import counted, crash_point
-from watchbook.core.jobs.context import JobContext
+from watchbook.core.jobs.runner import JobContext
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import ClientRefused, RedditError, fetch_listing
 from watchbook.systems.reddit.models import CommunityCache, CrawlKind, FoundBy, ListingState, Outcome

@@ -13,7 +13,7 @@ from watchbook.base.clock import SHANGHAI
 from watchbook.base.work import crash_point
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
 from watchbook.core.alerts.models import Sentence
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage, rate_limit
 from watchbook.systems.reddit.health import reason_of, remedy_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from watchbook.base.work import counted
-from watchbook.core.jobs.context import NOTHING_TO_DO, JobContext, Outcome
+from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import ClientRefused, RedditError, fetch_by_id
 from watchbook.systems.reddit.jobs.crawl import fail_with_outage, is_paused, refuse_while_paused

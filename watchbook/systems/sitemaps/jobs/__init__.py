@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from watchbook.base.store import lists as sorted_lists
 from watchbook.core.erase import erase
-from watchbook.core.jobs.context import JobContext, Outcome
+from watchbook.core.jobs.runner import JobContext, Outcome
 from watchbook.systems.sitemaps import options
 from watchbook.systems.sitemaps.models import ChangeRecord, MonitorTask, NotificationLog, SitemapCheck, SitemapSnapshot
 

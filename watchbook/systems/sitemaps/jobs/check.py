@@ -25,8 +25,8 @@ from watchbook.base.web.errors import Blocked, Busy, Throttled, WebError
 from watchbook.base.web.response import Validators
 from watchbook.base.work import counted
 from watchbook.core.jobs import queue, runner
-from watchbook.core.jobs.context import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.core.jobs.models import JobRun, State
+from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.core.notify.outbox import deliver_due
 from watchbook.systems.sitemaps.compare import HELD, REMOVED, Difference, Union, compare, union_of
 from watchbook.systems.sitemaps.compare.reliability import Patterns, is_suspect
