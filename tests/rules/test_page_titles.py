@@ -12,7 +12,7 @@ from watchbook.core import registry
 from watchbook.kit.letter import Item, Section
 from watchbook.systems.pages.models import Page, Site, url_digest
 from watchbook.systems.sitemaps.models import MonitorTask
-from watchbook.systems.sitemaps.store.letters import _titled
+from watchbook.systems.sitemaps.store.notifications import _titled
 
 pytestmark = pytest.mark.django_db
 __all__ = ["alice", "bob"]

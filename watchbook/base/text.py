@@ -1,10 +1,13 @@
-"""Text from outside, made safe to store: control characters, lengths, links, ids."""
+"""Text from outside, made safe to store; and sentences that are translated when they are read."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 # C0 and C1 controls except tab, line feed and carriage return, the two non-characters, and lone surrogates.
@@ -64,3 +67,46 @@ def safe_link(address: str) -> str:
     except ValueError:
         return ""
     return address if parts.scheme in {"http", "https"} and parts.hostname else ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """`text` is the English sentence as the catalogues know it; `values` are plain numbers and words.
+
+    As a string it is worded in the language of the moment.
+    """
+
+    text: str
+    values: Mapping[str, str | int | float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return worded(self.as_json(), self.english)
+
+    @property
+    def english(self) -> str:
+        return self.text % self.values if self.values else self.text
+
+    def as_json(self) -> dict[str, Any]:
+        return {"text": self.text, "values": dict(self.values)}
+
+
+def kept(**said: str | Sentence) -> dict[str, Any]:
+    """The sentences among these, by name, as an alert keeps them."""
+    return {name: words.as_json() for name, words in said.items() if isinstance(words, Sentence) and words.text}
+
+
+def in_english(said: str | Sentence) -> str:
+    return said.english if isinstance(said, Sentence) else said
+
+
+def worded(sentence: Any, english: str) -> str:
+    """Return the sentence in the current language; plain text as it was written."""
+    if not isinstance(sentence, dict) or not sentence.get("text"):
+        return english
+    from django.utils.translation import gettext  # parsers need this module without Django
+
+    text, values = gettext(sentence["text"]), sentence.get("values")
+    try:
+        return text % values if values else text
+    except (KeyError, TypeError, ValueError):
+        return english  # its words have changed since it was kept

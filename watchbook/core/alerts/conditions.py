@@ -14,10 +14,10 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from watchbook.base import clock
-from watchbook.base.text import clean_text, cut, short_id
+from watchbook.base.text import Sentence, clean_text, cut, in_english, kept, short_id
 from watchbook.core import registry
 from watchbook.core.accounts.access import MEMBERS
-from watchbook.core.alerts.models import Alert, Sentence, in_english, kept
+from watchbook.core.alerts.models import Alert
 from watchbook.core.notify import outbox
 from watchbook.core.notify.models import Delivery, Level, NotificationChannel
 from watchbook.kit.formatting import moment_text, span_text

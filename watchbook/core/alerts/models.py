@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib.auth.models import AnonymousUser
@@ -13,51 +10,11 @@ from django.urls import Resolver404, resolve
 from django.utils.translation import gettext
 
 from watchbook.base import clock
+from watchbook.base.text import worded
 from watchbook.core import registry
 from watchbook.core.accounts.access import MEMBERS
 from watchbook.core.accounts.models import User
 from watchbook.core.notify.models import Level
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """`text` is the English sentence as the catalogues know it; `values` are plain numbers and words.
-
-    As a string it is worded in the language of the moment.
-    """
-
-    text: str
-    values: Mapping[str, str | int | float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return worded(self.as_json(), self.english)
-
-    @property
-    def english(self) -> str:
-        return self.text % self.values if self.values else self.text
-
-    def as_json(self) -> dict[str, Any]:
-        return {"text": self.text, "values": dict(self.values)}
-
-
-def kept(**said: str | Sentence) -> dict[str, Any]:
-    """The sentences among these, by name, as an alert keeps them."""
-    return {name: words.as_json() for name, words in said.items() if isinstance(words, Sentence) and words.text}
-
-
-def in_english(said: str | Sentence) -> str:
-    return said.english if isinstance(said, Sentence) else said
-
-
-def worded(sentence: Any, english: str) -> str:
-    """Return the sentence in the current language; plain text as it was written."""
-    if not isinstance(sentence, dict) or not sentence.get("text"):
-        return english
-    text, values = gettext(sentence["text"]), sentence.get("values")
-    try:
-        return text % values if values else text
-    except (KeyError, TypeError, ValueError):
-        return english  # its words have changed since it was kept
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):

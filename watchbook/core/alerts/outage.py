@@ -28,11 +28,11 @@ from django.db.models import F
 from django.utils.translation import gettext_noop
 
 from watchbook.base import clock
-from watchbook.base.text import cut
+from watchbook.base.text import Sentence, cut
 from watchbook.base.web.errors import BadAnswer, Blocked, Busy, ServerTrouble, Throttled, TimedOut, Unreachable
 from watchbook.core.accounts.access import MEMBERS
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Outage, Sentence
+from watchbook.core.alerts.models import Outage
 from watchbook.core.jobs.runner import Later
 
 NETWORK, SERVICE, LOGIN, RATE_LIMIT = "network", "service", "login", "rate_limit"

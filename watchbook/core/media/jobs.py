@@ -17,11 +17,12 @@ from watchbook.base import clock, files
 from watchbook.base.files import Facts
 from watchbook.base.store import blobs
 from watchbook.base.store.folder import disk_usage, scratch
+from watchbook.base.text import Sentence
 from watchbook.base.web import client
 from watchbook.base.web.errors import BadAnswer, Busy, Gone, Refused, TooLarge, TooManyRedirects, WebError
 from watchbook.core.accounts.access import STAFF
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Outage, Sentence
+from watchbook.core.alerts.models import Outage
 from watchbook.core.alerts.outage import Guard, HostDown, classify
 from watchbook.core.jobs.runner import NOTHING_TO_DO, GiveUp, JobContext, Outcome
 from watchbook.core.media import options, store

@@ -19,9 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from watchbook.base import clock
+from watchbook.base.text import Sentence
 from watchbook.core.accounts.models import User
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Sentence
 from watchbook.core.health import BLOCKED, ERROR, FAILING, HEALTHY, LATE, NEVER, STATES, Health, HealthItem, worst
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
 from watchbook.systems.nga.models import CrawlRunResult, Forum, RunKind

@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 from watchbook.core.accounts.models import User
 from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.nga.export.reading import without_title
 from watchbook.systems.nga.models import Post, Thread
 from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.store.follow import REPLIED
@@ -80,7 +79,7 @@ def _topic(entry: StreamEntry, thread: Thread) -> Detail:
         shown = [(post, shown_html(post.content_html)) for post in newest][::-1]
     else:
         opening = posts.filter(floor_number=0)
-        shown = [(post, shown_html(without_title(post.content_html, thread.title))) for post in opening]
+        shown = [(post, shown_html(post.html_below_title(thread.title))) for post in opening]
     return Detail(
         html=render_to_string("nga/_inbox.html", {"posts": shown}) if shown else "",
         place=str(thread.forum),

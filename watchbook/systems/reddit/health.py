@@ -11,9 +11,9 @@ from django.utils.translation import gettext_noop as noop
 from django.utils.translation import ngettext
 
 from watchbook.base import clock
+from watchbook.base.text import Sentence
 from watchbook.core import health as states
 from watchbook.core.accounts.models import User
-from watchbook.core.alerts.models import Sentence
 from watchbook.core.health import Health, HealthItem
 from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage as outages

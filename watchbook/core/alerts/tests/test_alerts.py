@@ -11,9 +11,10 @@ from django.db import connections, transaction
 
 from watchbook.base import clock
 from watchbook.base.testing.people import client_of, make_person
+from watchbook.base.text import Sentence
 from watchbook.core.accounts import tokens
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Alert, Sentence
+from watchbook.core.alerts.models import Alert
 from watchbook.core.notify import actions, outbox
 from watchbook.core.notify.models import Delivery
 

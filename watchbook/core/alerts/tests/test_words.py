@@ -6,8 +6,9 @@ import pytest
 from django.utils import translation
 
 from watchbook.base.testing.people import client_of, make_person
+from watchbook.base.text import Sentence
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Alert, Sentence
+from watchbook.core.alerts.models import Alert
 from watchbook.core.notify import actions
 from watchbook.core.notify.models import Delivery
 

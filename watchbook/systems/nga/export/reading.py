@@ -24,7 +24,7 @@ from watchbook.systems.nga.store.media import Kept, kept_files
 
 POSTS_PER_CHAPTER = 100
 # The kind of a clip that holds many posts of a topic, and how many pages are saved together.
-PART, MOST_PARTS = "nga_posts", 50
+PART = "nga_posts"
 _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*/?>')
 _ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')
 _SMILEY_NAME = re.compile(r"\[s:(?:\w+:)?(.+)\]")
@@ -81,15 +81,6 @@ def part(thread: Thread, first: int, last: int) -> Chapter:
     return _chapter(thread, first, min(last, thread.crawl_cursor_max_floor_number or 0))
 
 
-def parts_of(thread: Thread) -> list[tuple[str, str]]:
-    """The items (kind, id) that save the whole topic to the library: one page for so many posts, 50 pages at most."""
-    highest = thread.crawl_cursor_max_floor_number
-    if highest is None:
-        return []
-    size = POSTS_PER_CHAPTER * max(1, -(-(highest + 1) // (POSTS_PER_CHAPTER * MOST_PARTS)))
-    return [(PART, f"{thread.pk}-{first}-{first + size - 1}") for first in range(0, highest + 1, size)]
-
-
 def _chapter(thread: Thread, first: int, last: int) -> Chapter:
     rows = Post.objects.filter(thread=thread, floor_number__gte=first, floor_number__lte=last)
     posts = list(rows.with_parents().with_version_counts().select_related("facts").order_by("floor_number"))
@@ -131,7 +122,7 @@ def _kept(posts: Sequence[Post]) -> dict[str, Kept]:
 
 def portable(thread: Thread, post: Post, picture: Callable[[str], str]) -> str:
     """The text of a post for a file. `picture` gives a picture's address in the file; without one a link stays."""
-    text = post.content_html if post.floor_number else without_title(post.content_html, thread.title)
+    text = post.html_below_title(thread.title)
 
     def image(found: re.Match[str]) -> str:
         given = {name: unescape(value) for name, value in _ATTRIBUTES.findall(found[1])}
@@ -189,11 +180,6 @@ def moment(at: datetime) -> str:
 
 def source_address(tid: int) -> str:
     return Addresses(options.BASE_URL.value).post(0, tid)
-
-
-def without_title(html: str, title: str) -> str:
-    """Remove the title from the opening post: the page shows it above."""
-    return html.removeprefix(f"<h4>{escape(title, quote=False)}</h4>")
 
 
 def smiley_html(given: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from html import escape
 
 from django.db import models
 
@@ -78,6 +79,12 @@ class Post(models.Model):
     @property
     def page_number(self) -> int:
         return self.floor_number // FLOORS_PER_PAGE + 1
+
+    def html_below_title(self, title: str) -> str:
+        """Return the text without the title of the topic, which the opening post repeats and pages show above it."""
+        heading = "" if self.floor_number else f"<h4>{escape(title, quote=False)}</h4>"
+        text: str = self.content_html
+        return text.removeprefix(heading)
 
 
 class ChangeReason(models.TextChoices):

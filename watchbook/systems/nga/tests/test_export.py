@@ -18,7 +18,7 @@ from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.stream.clip import find_clip
 from watchbook.systems.nga.export.files import FORMS, _data_address, _Topic
 from watchbook.systems.nga.export.markdown import markdown
-from watchbook.systems.nga.export.reading import chapters, parts_of
+from watchbook.systems.nga.export.reading import chapters
 from watchbook.systems.nga.models import Post
 from watchbook.systems.nga.parse.bbcode import render
 from watchbook.systems.nga.tests.archive import Crawler, thread_of
@@ -26,6 +26,7 @@ from watchbook.systems.nga.tests.desk import board as make_board
 from watchbook.systems.nga.tests.desk import browser, fill, get, keep_old_picture, make_thread
 from watchbook.systems.nga.tests.test_api import Caller
 from watchbook.systems.nga.views.content import plain_text
+from watchbook.systems.nga.views.topic import parts_of
 
 KEPT, LOST = "https://img.example/kept.png", "https://img.example/lost.jpg"
 HARD = (

@@ -20,7 +20,6 @@ from watchbook.kit import badges
 from watchbook.kit.badges import Badge
 from watchbook.kit.diff import Difference, compare
 from watchbook.systems.nga import filters, options
-from watchbook.systems.nga.export.reading import without_title
 from watchbook.systems.nga.models import (
     MOST_ATTEMPTS,
     ChangeReason,
@@ -207,7 +206,7 @@ def _floor(
     facts = getattr(post, "facts", None)
     return Floor(
         post=post,
-        html=shown_html(_own_text(thread, post), found.topics, found.pictures, found.replied),
+        html=shown_html(post.html_below_title(thread.title), found.topics, found.pictures, found.replied),
         badges=floor_badges(post, len(edits)),
         edits=len(edits),
         version_count=len(own) + 1,
@@ -233,10 +232,6 @@ def _floor(
 
 def _edits(heads: list[PostRevision]) -> list[PostRevision]:
     return [head for head in heads if ChangeReason.CONTENT in head.reasons]
-
-
-def _own_text(thread: Thread, post: Post) -> str:
-    return post.content_html if post.floor_number else without_title(post.content_html, thread.title)
 
 
 def floor_badges(post: Post, edits: int) -> list[Badge]:

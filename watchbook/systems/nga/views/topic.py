@@ -22,7 +22,7 @@ from watchbook.kit.charts import Cell, cells
 from watchbook.kit.formatting import moment_text, number_text
 from watchbook.kit.paging import with_values
 from watchbook.systems.nga import filters, options
-from watchbook.systems.nga.export.reading import parts_of
+from watchbook.systems.nga.export.reading import PART, POSTS_PER_CHAPTER
 from watchbook.systems.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadTag
 from watchbook.systems.nga.models.forum import FLOORS_PER_PAGE, floor_url, page_path
 from watchbook.systems.nga.views.page_header import (
@@ -39,6 +39,8 @@ from watchbook.systems.nga.views.page_header import (
 )
 from watchbook.systems.nga.views.posts import compared, floors_of, source_address, versions_of
 
+# Parts of a topic that are saved together.
+MOST_PARTS = 50
 # A cell is an element of the page: a long topic has several pages in each.
 MOST_CELLS = 260
 
@@ -339,3 +341,12 @@ def _unread(thread: Thread, choice: Choice) -> int | None:
         # Its last page holds the first floors: what is owed follows the last known one.
         return 0 if thread.crawl_cursor_max_floor_number is None else thread.crawl_cursor_max_floor_number + 1
     return (thread.crawl_backfill_next_page_number - 1) * FLOORS_PER_PAGE
+
+
+def parts_of(thread: Thread) -> list[tuple[str, str]]:
+    """The items (kind, id) that save the whole topic to the library: one page for so many posts, 50 pages at most."""
+    highest = thread.crawl_cursor_max_floor_number
+    if highest is None:
+        return []
+    size = POSTS_PER_CHAPTER * max(1, -(-(highest + 1) // (POSTS_PER_CHAPTER * MOST_PARTS)))
+    return [(PART, f"{thread.pk}-{first}-{first + size - 1}") for first in range(0, highest + 1, size)]

@@ -18,11 +18,10 @@ from django.utils.translation import gettext_noop
 from watchbook.base import clock
 from watchbook.base.crypto import DecryptionError
 from watchbook.base.logs.redact import remember
-from watchbook.base.text import clean_text, cut
+from watchbook.base.text import Sentence, clean_text, cut
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import User
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs import actions as job_actions
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.notes import encryption, fetch, options, store, validation

@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 from django.db.models import Sum
 from django.utils.translation import gettext_noop as _
 
-from watchbook.base.text import cut
+from watchbook.base.text import Sentence, cut
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.notes import encryption, fetch, options

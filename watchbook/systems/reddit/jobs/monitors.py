@@ -10,9 +10,9 @@ from django.db.models import Max, Sum
 from django.utils.translation import gettext_noop as _
 
 from watchbook.base.clock import SHANGHAI
+from watchbook.base.text import Sentence
 from watchbook.base.work import crash_point
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.alerts.models import Sentence
 from watchbook.core.jobs.runner import NOTHING_TO_DO, JobContext, Outcome
 from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage, rate_limit

@@ -13,8 +13,7 @@ from watchbook.systems.reddit.models.communities import (
     ListingState,
     Outcome,
 )
-from watchbook.systems.reddit.models.erased import ErasedAuthor
-from watchbook.systems.reddit.models.posts import FoundBy, PostHot, PostPoint, PostRaw, PostSpan
+from watchbook.systems.reddit.models.posts import ErasedAuthor, FoundBy, PostHot, PostPoint, PostRaw, PostSpan
 
 __all__ = [
     "Access",

@@ -169,3 +169,13 @@ class PostHot(models.Model):
             models.Index(fields=["subreddit", "-created_at"], name="posts_hot_community"),
             models.Index(fields=["expires_at"], name="posts_hot_expiry"),
         ]
+
+
+class ErasedAuthor(models.Model):
+    """Only a digest of the name: the name itself must be gone."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    erased_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "reddit_erased_authors"
