@@ -96,7 +96,7 @@ MAY_MARK_SAFE = {
     "systems/reddit/clip.py": "Markdown that nh3 cleaned right there",
     "systems/reddit/views/posts.py": "Markdown that nh3 cleaned right there",
     "systems/reddit/views/comments.py": "Markdown that nh3 cleaned right there",
-    "systems/nga/views/content.py": "floors, cleaned when they were stored; what is added is escaped",
+    "systems/nga/views/posts.py": "floors, cleaned when they were stored; what is added is escaped",
 }
 MAY_SKIP_CSRF = {
     "core/notify/views.py": "one-click unsubscribe: the signed link of a mail is the proof",

@@ -15,7 +15,7 @@ from watchbook.systems.nga import options
 from watchbook.systems.nga.export.reading import PART, Chapter, Gap, gap_words, head_words, joined, part, portable
 from watchbook.systems.nga.models import Post, PostRevision, Thread
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
-from watchbook.systems.nga.views.content import plain_text
+from watchbook.systems.nga.views.versions import plain_text
 
 TOPIC, FLOOR = "nga_thread", "nga_post"
 # The longest topic that is crawled has 20,000 posts and is saved as 50 pages.

@@ -16,7 +16,7 @@ from watchbook.core.stream.feeds import Feed, Item, atom, full_address, stable_i
 from watchbook.core.stream.models import StreamFeed
 from watchbook.systems.nga.models import Forum, Post, Thread, ThreadSearchDocument
 from watchbook.systems.nga.models.forum import path
-from watchbook.systems.nga.views.content import plain_text
+from watchbook.systems.nga.views.versions import plain_text
 
 SOURCE = "nga"
 ENTRIES = 50

@@ -15,8 +15,8 @@ from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.nga.models import Post, Thread
 from watchbook.systems.nga.models.forum import path
 from watchbook.systems.nga.store.follow import REPLIED
-from watchbook.systems.nga.views.content import shown_html
-from watchbook.systems.nga.views.posts import compared, source_address, versions_of
+from watchbook.systems.nga.views.posts import shown_html, source_address
+from watchbook.systems.nga.views.versions import compared, versions_of
 
 TOPIC, POST = "nga_thread", "nga_post"
 MOST_REPLIES = 5

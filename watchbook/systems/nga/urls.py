@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from watchbook.systems.nga.views import content, forums, notify, posts, runs, topic, topics
+from watchbook.systems.nga.views import forums, notify, runs, topic, topics, versions
 
 app_name = "nga"
 
@@ -14,7 +14,7 @@ urlpatterns = [
     path("live/", runs.live, name="live"),
     path("topics/<int:tid>/", topic.topic, name="topic"),
     path("topics/<int:tid>/floors/<int:floor_number>/", topic.floor, name="floor"),
-    path("topics/<int:tid>/floors/<int:floor_number>/versions/", posts.versions, name="versions"),
+    path("topics/<int:tid>/floors/<int:floor_number>/versions/", versions.versions, name="versions"),
     path("topics/<int:tid>/posts/<int:pid>/", topic.post, name="post"),
     path("topics/<int:tid>/export/<slug:form>/", topics.topic, name="export_topic"),
     path("topics/selected/", forums.selected_topics, name="selected_topics"),
@@ -26,7 +26,7 @@ urlpatterns = [
     path("topics/<int:tid>/authors/<int:uid>/notify/", notify.author, name="notify_author"),
     path("topics/<int:tid>/authors/<int:uid>/follow/", forums.follow_author, name="follow_author"),
     path("topics/<int:tid>/feed/", forums.topic_feed, name="topic_feed"),
-    path("pictures/<slug:digest>/", content.picture, name="picture"),
+    path("pictures/<slug:digest>/", topic.picture, name="picture"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<int:pk>/", runs.run, name="run"),
     path("crawl/", forums.crawl, name="crawl"),

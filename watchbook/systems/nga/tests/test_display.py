@@ -12,8 +12,8 @@ from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.parse.topic import attachments
 from watchbook.systems.nga.store.media import files_in
 from watchbook.systems.nga.tests.desk import browser, get, make_thread
-from watchbook.systems.nga.views.content import shown_html
 from watchbook.systems.nga.views.page_header import own_title, title_prefixes
+from watchbook.systems.nga.views.posts import shown_html
 
 __all__ = ["alice"]
 

@@ -25,8 +25,8 @@ from watchbook.systems.nga.tests.archive import Crawler, thread_of
 from watchbook.systems.nga.tests.desk import board as make_board
 from watchbook.systems.nga.tests.desk import browser, fill, get, keep_old_picture, make_thread
 from watchbook.systems.nga.tests.test_api import Caller
-from watchbook.systems.nga.views.content import plain_text
 from watchbook.systems.nga.views.topic import parts_of
+from watchbook.systems.nga.views.versions import plain_text
 
 KEPT, LOST = "https://img.example/kept.png", "https://img.example/lost.jpg"
 HARD = (

@@ -12,7 +12,7 @@ from watchbook.systems.nga.tests.archive import Crawler, floors_of, moment, thre
 from watchbook.systems.nga.tests.desk import browser, fill, get, make_thread, post_of
 from watchbook.systems.nga.tests.test_api import Caller
 from watchbook.systems.nga.tests.test_cost import cost_of_storing
-from watchbook.systems.nga.views.content import Replied, compact_quotes, replied_posts
+from watchbook.systems.nga.views.posts import Replied, compact_quotes, replied_posts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sql]
 

@@ -31,8 +31,8 @@ from watchbook.systems.nga.tests.desk import (
     post_of,
     read,
 )
-from watchbook.systems.nga.views.content import plain_text, shown_html
-from watchbook.systems.nga.views.posts import Gap
+from watchbook.systems.nga.views.posts import Gap, shown_html
+from watchbook.systems.nga.views.versions import plain_text
 
 pytestmark = pytest.mark.django_db
 

@@ -1,29 +1,27 @@
-"""Posts of a topic as pages show them, and the versions of one post."""
+"""Posts of a topic as pages show them: text with links and kept files, badges, comments, gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from html import escape, unescape
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
 
 from watchbook.kit import badges
 from watchbook.kit.badges import Badge
-from watchbook.kit.diff import Difference, compare
-from watchbook.systems.nga import filters, options
+from watchbook.kit.templatetags.kit import draw_icon
+from watchbook.systems.nga import options
+from watchbook.systems.nga.export.reading import picture_name, smiley_html
 from watchbook.systems.nga.models import (
     MOST_ATTEMPTS,
     ChangeReason,
-    CrawlRunThread,
     NoteParent,
     Post,
     PostAbsence,
@@ -33,11 +31,146 @@ from watchbook.systems.nga.models import (
 )
 from watchbook.systems.nga.parse.bbcode.addresses import Addresses
 from watchbook.systems.nga.store.media import Kept, kept_files
-from watchbook.systems.nga.views.content import Replied, linked_topics, plain_text, replied_posts, shown_html
-from watchbook.systems.nga.views.page_header import head, own_title, reason_text
 
+_ATTRIBUTES = re.compile(r'([\w-]+)="([^"]*)"')
+_TAG = re.compile(r'<(a|img)((?:\s+[\w-]+="[^"]*")*)\s*/?>|</a>')
+_TAGS = re.compile(r"<[^<>]*>")
+_PID = re.compile(r'data-pid="(\d{1,18})"')
+# "Reply Post by NAME (time):" over a quotation, "Reply to Reply Post by NAME (time)" before an answer without one.
+_REPLY = re.compile(
+    r"(?:<a ([^<>]*)>(Reply|Topic)</a>\s?<b>Post by (.{1,300}?)"
+    r"|<b>Reply to <a ([^<>]*)>(Reply|Topic)</a> Post by (.{1,300}?))"
+    r" ?\((\d{4}-\d\d-\d\d \d\d:\d\d)\):?</b>(?:<br>){0,2}"
+)
+_TOPIC = re.compile(r'\sdata-tid="(\d{1,15})"')
 # A page has twenty posts; more comments than this are not read below them, and each is a post of its own anyway.
 MOST_NOTES = 400
+# What a list of versions needs; the texts themselves may be long.
+HEADS = ("pk", "post_id", "revision_created_at", "source_edited_at", "change_detected_reason", "crawl_run_thread_id")
+
+
+def linked_topics(texts: Iterable[str]) -> set[int]:
+    """The tids that these texts lead to."""
+    return {int(tid) for text in texts for tid in _TOPIC.findall(text)}
+
+
+@dataclass(frozen=True)
+class Replied:
+    """Numbers of the posts of a topic that are answered, by post ID."""
+
+    tid: int
+    numbers: Mapping[int, int]
+
+
+def replied_posts(texts: Iterable[str], tid: int) -> set[int]:
+    """Post IDs of this topic that these texts answer."""
+    mark = f'data-tid="{tid}"'
+    found = (hit[1] or hit[4] for text in texts if "Post by" in text for hit in _REPLY.finditer(text))
+    return {int(pid[1]) for attributes in found if mark in attributes and (pid := _PID.search(attributes))}
+
+
+def compact_quotes(html: str, replied: Replied) -> str:
+    """The head of a quotation or answer as one short line: whom it answers. The time is its title."""
+    if "Post by" not in html:
+        return html
+
+    def line(found: re.Match[str]) -> str:
+        attributes, kind, written, moment = found.group(*((1, 2, 3, 7) if found[1] else (4, 5, 6, 7)))
+        name = _TAGS.sub("", written).strip()
+        pid = _PID.search(attributes)
+        is_here = f'data-tid="{replied.tid}"' in attributes
+        number = 0 if kind == "Topic" and is_here else replied.numbers.get(int(pid[1])) if pid and is_here else None
+        values = {"n": number, "name": name}
+        words = _("Reply to %(name)s") % values if number is None else _("Reply to #%(n)s %(name)s") % values
+        return f'<p class="bb-reply"><a {attributes} title="{moment}">{words}</a></p>'
+
+    return _REPLY.sub(line, html)
+
+
+def shown_html(
+    html: str,
+    archived: Mapping[int, str] | None = None,
+    kept: Mapping[str, Kept] | None = None,
+    replied: Replied | None = None,
+) -> SafeString:
+    """Stored HTML, ready for the page. `kept` are files that we have, by their addresses.
+
+    `archived` are tids that have a page here, each with what follows its path (`Thread.at_board`).
+    """
+    writer = _Writer(archived or {}, kept or {})
+    shown = _TAG.sub(writer.tag, compact_quotes(html, replied) if replied else html)
+    # Headings of a floor come right below the page's own: a skipped level would confuse users of screen readers.
+    shown = shown.replace("<h4>", '<h2 class="bb-title">').replace("</h4>", "</h2>")
+    # `del` is the mark of a removed word in a diff; struck text of an author is something else.
+    shown = shown.replace("<del>", '<s class="bb-struck">').replace("</del>", "</s>")
+    # A wide table scrolls on its own on a narrow screen.
+    shown = shown.replace("<table>", '<div class="bb-scroll" tabindex="0"><table>').replace(
+        "</table>", "</table></div>"
+    )
+    return mark_safe(shown)  # noqa: S308 - cleaned when stored; what is added is escaped
+
+
+class _Writer:
+    """Remembers whether it is inside a link: a link in a link would fall apart."""
+
+    def __init__(self, archived: Mapping[int, str], kept: Mapping[str, Kept]) -> None:
+        self.archived = archived
+        self.kept = kept
+        self.is_in_link = False
+
+    def tag(self, found: re.Match[str]) -> str:
+        if found[1] is None:
+            self.is_in_link = False
+            return found[0]
+        given = {name: unescape(value) for name, value in _ATTRIBUTES.findall(found[2])}
+        if found[1] == "a":
+            player = self._player(given.get("href", ""))
+            self.is_in_link = True
+            return player + self._link(found[0], given)
+        if given.get("class") == "bb-smiley":
+            return smiley_html(given)
+        kept = self.kept.get(given.get("src", ""))
+        if kept and kept.is_picture:
+            return _own_picture(kept, given, in_link=self.is_in_link)
+        return _picture(given, in_link=self.is_in_link)
+
+    def _player(self, address: str) -> str:
+        """The stored file, ahead of the link to its original: played here, or to download."""
+        kept = self.kept.get(address)
+        if kept is None:
+            return ""
+        path, name = escape(kept.path), escape(picture_name(address))
+        if kept.is_played:
+            kind = "video" if kept.media_type.startswith("video/") else "audio"
+            return f'<{kind} class="bb-player" src="{path}" controls preload="none" aria-label="{name}"></{kind}> '
+        return f'<a class="bb-file" href="{path}">{draw_icon("download")}{escape(_("Stored file"))}</a> '
+
+    def _link(self, tag: str, given: dict[str, str]) -> str:
+        tid, pid = (int(given.get(name) or 0) for name in ("data-tid", "data-pid"))
+        if tid not in self.archived:
+            return tag
+        address = reverse("nga:post", args=[tid, pid]) if pid else reverse("nga:topic", args=[tid])
+        return f'<a href="{escape(address + self.archived[tid])}">'
+
+
+def _own_picture(kept: Kept, given: dict[str, str], *, in_link: bool) -> str:
+    name = given.get("alt") or picture_name(kept.url)
+    image = f'<img class="bb-kept" src="{escape(kept.path)}" alt="{escape(name)}" loading="lazy">'
+    if in_link:
+        return image
+    label = escape(_("Original address of %(name)s") % {"name": name})
+    return (
+        f'{image}<a class="bb-origin" href="{escape(kept.url)}" rel="noopener noreferrer nofollow"'
+        f' aria-label="{label}" title="{label}">{draw_icon("external")}</a>'
+    )
+
+
+def _picture(given: dict[str, str], *, in_link: bool) -> str:
+    address = given.get("src", "")
+    words = f"{draw_icon('image')}{escape(given.get('alt') or picture_name(address))}"
+    if in_link or not address:
+        return f'<span class="bb-picture">{words}</span>'
+    return f'<a class="bb-picture" href="{escape(address)}" rel="noopener noreferrer nofollow">{words}</a>'
 
 
 @dataclass(frozen=True)
@@ -74,10 +207,6 @@ def comments_of(thread: Thread, posts: Sequence[Post]) -> CommentMap:
 def _parent(post: Post) -> int:
     parent: int | None = post.parent_source_post_id  # type: ignore[attr-defined]
     return -1 if parent is None else parent
-
-
-# What a list of versions needs; the texts themselves may be long.
-HEADS = ("pk", "post_id", "revision_created_at", "source_edited_at", "change_detected_reason", "crawl_run_thread_id")
 
 
 @dataclass(frozen=True)
@@ -268,115 +397,3 @@ def _gaps(thread: Thread, missing: Sequence[int]) -> list[Gap]:
         else:
             found.append(Gap(number, number, attempts, at))
     return found
-
-
-# A floor that changes at every run for years is cut here; the oldest are still in the API.
-MOST_VERSIONS = 500
-
-
-@dataclass(frozen=True)
-class Version:
-    """One version; `revision_id` is None for the current one. The first one has no reason."""
-
-    number: int
-    revision_id: int | None
-    seen_at: datetime
-    reason: str = ""
-    edited_at: datetime | None = None
-    run_id: int | None = None
-
-    @property
-    def is_current(self) -> bool:
-        return self.revision_id is None
-
-    @property
-    def name(self) -> str:
-        return (_("version %(n)s, current") if self.is_current else _("version %(n)s")) % {"n": self.number}
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Two versions and their difference."""
-
-    old: Version
-    new: Version
-    diff: Difference
-    side: SafeString
-
-
-def versions_of(post: Post) -> list[Version]:
-    """Oldest first. A revision keeps what was replaced, and why: the reason belongs to the version after it."""
-    rows = list(PostRevision.objects.filter(post=post).only(*HEADS).order_by("-pk")[:MOST_VERSIONS])[::-1]
-    runs = _runs([row.crawl_run_thread_id for row in rows if row.crawl_run_thread_id])
-    found, before = [], None
-    for number, row in enumerate([*rows, None], 1):
-        revision_id = row.pk if row else None
-        if before is None:
-            found.append(Version(number, revision_id, post.created_at))
-        else:
-            found.append(
-                Version(
-                    number,
-                    revision_id,
-                    before.revision_created_at,
-                    reason_text(before.change_detected_reason),
-                    before.source_edited_at,
-                    runs.get(before.crawl_run_thread_id or 0),
-                )
-            )
-        before = row
-    return found
-
-
-def _runs(ids: list[int]) -> dict[int, int]:
-    """The run of each of these details of runs."""
-    return dict(CrawlRunThread.objects.filter(pk__in=ids).values_list("pk", "crawl_run_id")) if ids else {}
-
-
-def compared(post: Post, versions: list[Version], old: int, new: int) -> Compared | None:
-    """The difference between two versions by number; None when there are not two."""
-    by_number = {version.number: version for version in versions}
-    if old not in by_number or new not in by_number or old == new:
-        return None
-    first, second = by_number[min(old, new)], by_number[max(old, new)]
-    diff = compare(plain_text(text_of(post, first)), plain_text(text_of(post, second)))
-    side = render_to_string("nga/_diff_side.html", {"new": second})
-    return Compared(first, second, diff, side)
-
-
-def text_of(post: Post, version: Version) -> str:
-    if version.revision_id is None:
-        return str(post.content_html)
-    return str(PostRevision.objects.only("content_html").get(pk=version.revision_id, post=post).content_html)
-
-
-@require_GET
-def versions(request: HttpRequest, tid: int, floor_number: int) -> HttpResponse:
-    thread = filters.thread(tid, request.GET.get("fid"))
-    post = get_object_or_404(Post.objects.select_related("absence"), thread=thread, floor_number=floor_number)
-    found = versions_of(post)
-    last = found[-1].number
-    new = _number(request, "to", last)
-    old = _number(request, "from", max(new - 1, 1))
-    chosen = next((each for each in found if each.number == new), None)
-    if chosen is None:
-        raise Http404
-    edits = sum(bool(each.reason) for each in found)
-    context: dict[str, Any] = {
-        **head(request, "topics", thread.forum.source_forum_id),
-        "thread": thread,
-        "title": own_title(thread),
-        "post": post,
-        "versions": found[::-1],
-        "compared": compared(post, found, old, new),
-        "chosen": chosen,
-        "html": shown_html(text_of(post, chosen)),
-        "badges": floor_badges(post, edits),
-        "source_url": source_address(tid, post.source_post_id),
-    }
-    return render(request, "nga/versions.html", context)
-
-
-def _number(request: HttpRequest, name: str, otherwise: int) -> int:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else otherwise

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
 from watchbook.base import clock
 from watchbook.base.text import clean_text
@@ -23,8 +24,9 @@ from watchbook.kit.formatting import moment_text, number_text
 from watchbook.kit.paging import with_values
 from watchbook.systems.nga import filters, options
 from watchbook.systems.nga.export.reading import PART, POSTS_PER_CHAPTER
-from watchbook.systems.nga.models import CrawlRunThread, Forum, Post, Thread, ThreadTag
+from watchbook.systems.nga.models import CrawlRunThread, Forum, MediaAsset, Post, Thread, ThreadTag
 from watchbook.systems.nga.models.forum import FLOORS_PER_PAGE, floor_url, page_path
+from watchbook.systems.nga.store.media import OLD_FORMATS, media_file
 from watchbook.systems.nga.views.page_header import (
     Opening,
     error_text,
@@ -37,7 +39,8 @@ from watchbook.systems.nga.views.page_header import (
     topic_badges,
     whole,
 )
-from watchbook.systems.nga.views.posts import compared, floors_of, source_address, versions_of
+from watchbook.systems.nga.views.posts import floors_of, source_address
+from watchbook.systems.nga.views.versions import compared, versions_of
 
 # Parts of a topic that are saved together.
 MOST_PARTS = 50
@@ -183,6 +186,19 @@ def post(request: HttpRequest, tid: int, pid: int) -> HttpResponse:
     thread = filters.thread(tid, request.GET.get("fid"))
     number = Post.objects.filter(thread=thread, source_post_id=pid).values_list("floor_number", flat=True).first()
     return redirect(source_address(tid, pid) if number is None else floor_url(thread, number))
+
+
+@require_safe
+def picture(request: HttpRequest, digest: str) -> HttpResponseBase:
+    """A picture that was stored before core.media; its type comes from its first bytes, and nothing else is sent."""
+    asset = get_object_or_404(MediaAsset, content_sha256=digest[:64])
+    file = media_file(asset.content_sha256)
+    if asset.media_format_text not in OLD_FORMATS or not file.is_file():
+        raise Http404
+    answer = FileResponse(file.open("rb"), content_type=f"image/{asset.media_format_text}")
+    # What a digest names never changes; who may see it is decided here and nowhere in between.
+    answer.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+    return answer
 
 
 @dataclass(frozen=True)
