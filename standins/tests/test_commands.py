@@ -43,7 +43,7 @@ def post(address: str, value: object) -> Any:
         return json.loads(response.read())
 
 
-def test_a_sitemap_site_runs_changes_and_is_steered():
+def test_sitemap_site_runs_changes_and_is_steered():
     with running("standins", "sitemap", "--pages", "9", "--children", "3") as said:
         assert get(said["sitemap"]).count(b"<sitemap>") == 3
         post(said["url"] + "/_standin/do/add", {"page": "/new", "lastmod": "2026-01-01"})
@@ -52,7 +52,7 @@ def test_a_sitemap_site_runs_changes_and_is_steered():
         assert get(said["robots"]) == b""
 
 
-def test_a_living_site_changes_by_itself():
+def test_demo_site_changes_over_time():
     with running("standins.sitemap_site", "--pages", "3", "--every", "0.05") as said:
         marks, deadline = set(), time.monotonic() + 10
         while len(marks) < 3 and time.monotonic() < deadline:
@@ -60,7 +60,7 @@ def test_a_living_site_changes_by_itself():
         assert len(marks) == 3
 
 
-def test_a_mail_sink_shows_its_mails_over_http():
+def test_mail_sink_shows_its_mails_over_http():
     with running("standins", "smtp") as said:
         host, _, port = said["smtp"].partition(":")
         post(said["control"] + "/_standin/do/on", {"do": "refuse", "recipient": "no@e.com", "details": {"code": 550}})
@@ -71,7 +71,7 @@ def test_a_mail_sink_shows_its_mails_over_http():
         assert (message["subject"], message["links"]) == ("hi", ["https://e.com/x"])
 
 
-def test_a_webhook_sink_runs_under_both_names():
+def test_webhook_sink_runs_under_both_names():
     for words in (("standins", "webhooks"), ("standins.webhook_sink",)):
         with running(*words) as said:
             assert post(said["url"] + "/hook", {}) == {"ok": True}
@@ -86,7 +86,7 @@ def test_cases_and_proxy_run_and_name_their_addresses():
             assert json.loads(get(proxy["control"] + "/_standin/ledger"))["connections"] == 1
 
 
-def test_an_unknown_name_is_wrong_usage():
+def test_unknown_name_is_wrong_usage():
     words = [sys.executable, "-m", "standins", "circus"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
@@ -94,7 +94,7 @@ def test_an_unknown_name_is_wrong_usage():
 
 
 @pytest.mark.nightly
-def test_a_million_urls_are_served_in_bounded_memory():
+def test_million_urls_are_served_in_bounded_memory():
     with running("standins", "sitemap", "--pages", "1000000", "--children", "20") as said:
         sizes = [get(f"{said['url']}/sitemap-{number}.xml").count(b"<url>") for number in range(1, 21)]
         assert sizes == [50_000] * 20

@@ -38,7 +38,7 @@ def post(site: Site, path: str, value: object) -> Reply:
     return ask(site, path, "POST", json.dumps(value).encode())
 
 
-def test_a_fault_can_be_set_listed_and_lifted_from_outside(shop):
+def test_fault_can_be_set_listed_and_lifted_from_outside(shop):
     script = {"on": {"path": "/goods", "nth": 2}, "do": "answer", "with": {"status": 503, "body": "later"}}
     number = post(shop, "/_standin/faults", script).json()["number"]
     assert [ask(shop, "/goods").status for _ in range(3)] == [200, 503, 200]
@@ -65,7 +65,7 @@ def test_verbs_with_plain_arguments_take_a_list(shop):
         {"do": "answer", "with": {"colour": "red"}},
     ],
 )
-def test_a_wrong_script_is_refused_and_leaves_no_rule_behind(shop, script):
+def test_wrong_script_is_refused_and_leaves_no_rule_behind(shop, script):
     reply = post(shop, "/_standin/faults", script)
     assert (reply.status, reply.json()["ok"]) == (400, False)
     assert ask(shop, "/_standin/faults").json() == {"faults": []}
@@ -85,7 +85,7 @@ def test_requests_are_shown_without_those_to_the_desk(shop):
     assert ask(shop, "/_standin/requests").json()["total"] == 0
 
 
-def test_the_world_can_be_changed_and_read_from_outside(shop):
+def test_world_can_be_changed_and_read_from_outside(shop):
     assert post(shop, "/_standin/do/stock", {"name": "tea"}).json() == {"ok": True, "result": 1}
     assert ask(shop, "/_standin/ledger").json() == {"goods": ["tea"]}
     assert post(shop, "/_standin/do/steal", {}).status == 400

@@ -58,7 +58,7 @@ def test_bytes_pass_unchanged_both_ways(proxy):
     assert proxy.counts.connections == 1
 
 
-def test_the_end_of_one_direction_is_passed_on(proxy):
+def test_end_of_one_direction_is_passed_on(proxy):
     with dial(proxy) as client:
         client.sendall(b"last words")
         client.shutdown(socket.SHUT_WR)
@@ -88,7 +88,7 @@ def test_refusing_proxy_accepts_no_connection_until_healed(proxy):
         assert say(client, b"two") == b"two"
 
 
-def test_a_frozen_wire_loses_nothing(proxy):
+def test_paused_connection_loses_nothing(proxy):
     with dial(proxy) as client:
         assert say(client, b"one") == b"one"
         proxy.freeze()
@@ -101,7 +101,7 @@ def test_a_frozen_wire_loses_nothing(proxy):
         assert read_exactly(client, 3) == b"two"
 
 
-def test_a_half_open_wire_swallows_and_says_nothing(proxy):
+def test_half_open_connection_drops_bytes_without_an_error(proxy):
     with dial(proxy) as client:
         assert say(client, b"one") == b"one"
         proxy.half_open()
@@ -117,7 +117,7 @@ def test_a_half_open_wire_swallows_and_says_nothing(proxy):
         assert say(client, b"three") == b"three"
 
 
-def test_a_delay_holds_every_piece_back_until_healed(proxy):
+def test_delay_holds_every_piece_back_until_healed(proxy):
     proxy.delay(0.01)
     with dial(proxy) as client:
         assert say(client, b"one") == b"one"
@@ -131,7 +131,7 @@ def test_a_delay_holds_every_piece_back_until_healed(proxy):
         assert say(client, b"three") == b"three"
 
 
-def test_a_connection_can_be_cut_after_so_many_bytes(proxy):
+def test_connection_can_be_cut_after_so_many_bytes(proxy):
     proxy.cut_after(4)
     with dial(proxy) as client:
         client.sendall(b"0123456789")
@@ -149,7 +149,7 @@ def test_nothing_behind_the_proxy_ends_the_connection(echo):
         assert read_to_end(client) == b""
 
 
-def test_the_proxy_can_be_steered_from_another_process(proxy):
+def test_proxy_can_be_steered_from_another_process(proxy):
     with ControlServer(proxy) as desk, dial(proxy) as client:
         assert say(client, b"one") == b"one"
         assert ask(desk, "/_standin/ledger").json()["live"] == 1

@@ -43,7 +43,7 @@ def test_first_from_and_several_can_be_chosen(site):
     assert [ask(site, "/page").status for _ in range(6)] == [500, 500, 501, 501, 502, 502]
 
 
-def test_the_newest_rule_wins_and_lifting_brings_the_old_one_back(site):
+def test_newest_rule_wins_and_lifting_brings_the_old_one_back(site):
     site.faults.on("/page").fail(500)
     with site.faults.on("/p*").forbid():
         assert ask(site, "/page").status == 403
@@ -74,7 +74,7 @@ def test_drip_sends_the_body_piece_by_piece(site):
     assert ask(site, "/page").body == BODY
 
 
-def test_a_dripping_server_stops_when_the_client_leaves(site):
+def test_dripping_server_stops_when_the_client_leaves(site):
     site.faults.on("/page").drip(every=0.05)
     with dial(site) as client:
         client.sendall(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -92,7 +92,7 @@ def test_delay_answers_as_usual_afterwards(site):
     assert ask(site, "/page").body == BODY
 
 
-def test_a_hanging_server_never_says_a_word(site):
+def test_hanging_server_sends_nothing(site):
     site.faults.on("/page").hang()
     with dial(site) as client:
         client.sendall(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -111,7 +111,7 @@ def test_hanging_after_the_headers_shows_the_headers(site):
         assert client.recv(15) == b"HTTP/1.1 200 OK"
 
 
-def test_a_cut_body_promises_more_than_it_brings(site):
+def test_cut_body_promises_more_than_it_brings(site):
     site.faults.on("/page", nth=1).cut(keep=0.5)
     site.faults.on("/page", nth=2).cut(after=7)
     with pytest.raises(http.client.IncompleteRead):
@@ -121,7 +121,7 @@ def test_a_cut_body_promises_more_than_it_brings(site):
     assert f"Content-Length: {len(BODY)}" in head_of(answer)
 
 
-def test_a_truncated_body_has_a_length_that_fits(site):
+def test_truncated_body_has_a_length_that_fits(site):
     site.faults.on("/page").truncate(keep=0.25)
     assert ask(site, "/page").body == BODY[: len(BODY) // 4]
 
@@ -145,7 +145,7 @@ def test_any_length_can_be_claimed(site, lengths):
     assert body_of(answer) == BODY
 
 
-def test_a_huge_length_is_announced_and_the_line_stays_open(site):
+def test_huge_length_is_announced_and_the_line_stays_open(site):
     site.faults.on("/page").huge_length(gigabytes=10)
     with dial(site) as client:
         client.sendall(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -153,7 +153,7 @@ def test_a_huge_length_is_announced_and_the_line_stays_open(site):
         assert b"Content-Length: 10737418240" in head
 
 
-def test_an_endless_body_has_no_end(site):
+def test_endless_body_has_no_end(site):
     site.faults.on("/page").endless(chunk=1000)
     with dial(site) as client:
         client.sendall(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -172,7 +172,7 @@ def test_http09_is_the_bare_body(site):
     assert raw(site, "/page") == BODY
 
 
-def test_a_flood_of_continues_precedes_the_answer(site):
+def test_flood_of_continues_precedes_the_answer(site):
     site.faults.on("/page").continue_flood(50)
     answer = raw(site, "/page")
     assert answer.count(b"HTTP/1.1 100 Continue\r\n\r\n") == 50
@@ -200,14 +200,14 @@ def test_bodies_can_be_empty(site):
     assert len(replies[1].body) > 0
 
 
-def test_a_wall_is_a_web_page_with_status_200(site):
+def test_wall_is_a_web_page_with_status_200(site):
     site.faults.on("/page").wall()
     reply = ask(site, "/page")
     assert (reply.status, reply.headers.get_content_type()) == (200, "text/html")
     assert b"you are human" in reply.body
 
 
-def test_a_bomb_is_small_and_unpacks_to_what_it_says(site):
+def test_bomb_is_small_and_unpacks_to_what_it_says(site):
     site.faults.on("/page").gzip_bomb(megabytes=300)
     reply = ask(site, "/page")
     assert reply.headers["Content-Encoding"] == "gzip"
@@ -215,7 +215,7 @@ def test_a_bomb_is_small_and_unpacks_to_what_it_says(site):
     assert unpacked_size(reply.body) == 300 * 1024 * 1024
 
 
-def test_a_bomb_in_two_layers_is_smaller_still():
+def test_bomb_in_two_layers_is_smaller_still():
     bomb = gzip_bomb(50, 2, b"<urlset>")
     assert len(bomb) < 1000
     inner = gzip.decompress(bomb)

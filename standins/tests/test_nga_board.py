@@ -55,7 +55,7 @@ def test_bodies_are_gbk_with_and_without_a_charset(board, topic):
         assert "标题".encode("gbk") in body
 
 
-def test_the_older_json_has_everything_that_is_no_json(board, topic):
+def test_older_json_has_everything_that_is_no_json(board, topic):
     board.world.edit(topic, 0, "C:\\table\\x")
     for text in ("+1", "007", "123456"):
         board.world.reply(topic, text, author="20260101")
@@ -73,7 +73,7 @@ def test_the_older_json_has_everything_that_is_no_json(board, topic):
         json.loads(body.decode("gbk"), strict=False)
 
 
-def test_the_newer_json_is_clean_but_shaped_otherwise(board, topic):
+def test_newer_json_is_clean_but_shaped_otherwise(board, topic):
     board.world.reply(topic, "+1")
     body = topic_body(board, topic, "__output=11")
     data = json.loads(body.decode("gbk"))["data"]
@@ -129,7 +129,7 @@ def test_anonymous_people_have_slots_of_one_answer_only(board):
     assert rows[0]["authorid"] == rows[0]["author"] == data["__U"]["-1"]["username"]
 
 
-def test_a_note_is_a_stub_at_its_floor_and_a_row_under_its_post(board, topic):
+def test_comment_is_a_stub_at_its_number_and_a_row_under_its_post(board, topic):
     pid = board.world.reply(topic, "回复")
     note = board.world.note(topic, pid, "贴条")
     _, parent, stub = plain(board, topic)["__R"]
@@ -146,7 +146,7 @@ def test_a_note_is_a_stub_at_its_floor_and_a_row_under_its_post(board, topic):
     assert not parent["comment"]
 
 
-def test_a_removed_floor_leaves_its_number_empty(board, topic):
+def test_removed_post_leaves_its_number_unused(board, topic):
     pids = [board.world.reply(topic, str(number)) for number in range(25)]
     board.world.remove(topic, pids[6])
     data = plain(board, topic)
@@ -174,14 +174,14 @@ def test_newest_first_counts_pages_from_the_end(board, topic):
     assert first["__T"]["topic_misc_var"] == {"1": 262144}
 
 
-def test_a_thousand_pages_cost_nothing(board, topic):
+def test_thousand_pages_cost_nothing(board, topic):
     board.world.fill(topic, 20_500)
     rows = json.loads(get(board, "/thread.php?fid=7&__output=11")[0].decode("gbk"))["data"]["__T"]
     assert rows[0]["replies"] == 20_500
     assert plain(board, topic, 1026)["__R"][0]["lou"] == 20_500
 
 
-def test_a_list_has_more_than_its_topics(board, topic):
+def test_list_has_more_than_its_topics(board, topic):
     world = board.world
     world.mark(topic, pinned=True)
     world.add_topic("外版", fid=-7, shown_here=True)
@@ -241,7 +241,7 @@ def test_attachments_polls_and_stamps_are_in_both_forms(board):
 # The ledger
 
 
-def test_the_expected_archive_is_what_was_given_out(board, topic):
+def test_expected_archive_is_what_was_given_out(board, topic):
     pid = board.world.reply(topic, "一")
     plain(board, topic)
     board.begin_run()
@@ -262,7 +262,7 @@ def test_the_expected_archive_is_what_was_given_out(board, topic):
     )
 
 
-def test_a_floor_that_is_away_in_two_runs_is_deleted_and_comes_back(board, topic):
+def test_post_absent_in_two_runs_is_deleted_until_it_returns(board, topic):
     pid = board.world.reply(topic, "一")
     plain(board, topic)
     board.world.remove(topic, pid)
@@ -278,7 +278,7 @@ def test_a_floor_that_is_away_in_two_runs_is_deleted_and_comes_back(board, topic
     assert board.expected_archive()[topic][1].is_deleted is False
 
 
-def test_a_deleted_post_keeps_its_text_when_the_answer_has_none(board, topic):
+def test_deleted_post_keeps_its_text_when_the_answer_has_none(board, topic):
     pid = board.world.reply(topic, "一")
     plain(board, topic)
     board.world.delete(topic, pid, blank=True)
@@ -288,7 +288,7 @@ def test_a_deleted_post_keeps_its_text_when_the_answer_has_none(board, topic):
     assert [version.reasons for version in floor.versions] == ["marked_deleted_by_source"]
 
 
-def test_the_plan_asks_for_no_more_than_the_rules(board, topic):
+def test_plan_asks_for_no_more_than_the_rules(board, topic):
     world = board.world
     world.fill(topic, 130)
     plan = plan_run(world, {})

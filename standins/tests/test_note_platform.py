@@ -64,7 +64,7 @@ def test_moods_have_their_status(platform, mood, status):
     assert ask(platform, FEED, {"source_note_id": note.note_id, "xsec_token": note.token})[0] == status
 
 
-def test_a_page_carries_its_state_as_javascript(platform):
+def test_page_carries_its_state_as_javascript(platform):
     note = platform.add("One / two")
     status, body = ask(platform, f"/explore/{note.note_id}?xsec_token={note.token}")
     text = body.decode()

@@ -30,7 +30,7 @@ def test_many_requests_share_one_connection(site):
     assert site.connection_count == 1
 
 
-def test_a_request_is_on_record_with_everything_it_brought(site):
+def test_request_is_on_record_with_everything_it_brought(site):
     ask(site, "/hello?a=1&b=%E4%BD%A0", "POST", b"x=%C4%E3", {"Cookie": "one=1; two=2", "X-Odd": "yes"})
     request = site.log.last()
     assert (request.method, request.path, request.query) == ("POST", "/hello", "a=1&b=%E4%BD%A0")
@@ -55,14 +55,14 @@ def test_counts_are_kept_per_path_and_per_host(site):
     assert site.log.status_of(site.log.last("/nothing")) == 404
 
 
-def test_an_iterable_body_goes_out_in_chunks(site):
+def test_iterable_body_goes_out_in_chunks(site):
     site.route("/chunks", lambda request: Answer(200, (b"piece" for _ in range(3))))
     reply = ask(site, "/chunks")
     assert reply.body == b"piecepiecepiece"
     assert reply.headers["Transfer-Encoding"] == "chunked"
 
 
-def test_a_chunked_request_is_read_whole(site):
+def test_chunked_request_is_read_whole(site):
     site.route("/echo", lambda request: Answer(200, request.body))
     with dial(site) as client:
         client.sendall(
@@ -93,7 +93,7 @@ def test_what_is_no_request_gets_a_400(site):
     assert site.log.count() == 0
 
 
-def test_the_latest_fitting_route_wins(site):
+def test_latest_fitting_route_wins(site):
     site.route("/wiki/*", lambda request: Answer.text(request.path))
     site.route("/wiki/new", lambda request: Answer.text("saved", 201), method="POST")
     assert ask(site, "/wiki/new").body == b"/wiki/new"
@@ -156,7 +156,7 @@ def test_two_thousand_parallel_connections_are_all_served(site, many_files):
     site.log.wait_for(lambda log: log.in_flight == 0)
 
 
-def test_a_stopped_site_refuses_and_comes_back_on_the_same_port(site):
+def test_stopped_site_refuses_and_comes_back_on_the_same_port(site):
     port = site.port
     site.stop()
     with pytest.raises(ConnectionRefusedError):
@@ -166,7 +166,7 @@ def test_a_stopped_site_refuses_and_comes_back_on_the_same_port(site):
     assert site.port == port
 
 
-def test_a_port_in_use_is_not_shared(site):
+def test_port_in_use_is_not_shared(site):
     with pytest.raises(OSError, match="in use"):
         Site(port=site.port)
 
@@ -212,7 +212,7 @@ def test_tls_and_plain_can_live_on_one_port(contexts):
         assert [request.is_encrypted for request in site.log.all()] == [True, False]
 
 
-def test_a_client_that_distrusts_the_certificate_does_not_harm_the_site(contexts):
+def test_client_that_distrusts_the_certificate_does_not_harm_the_site(contexts):
     server, _ = contexts
     with Site(tls=server) as site:
         with pytest.raises(ssl.SSLCertVerificationError):
@@ -225,13 +225,13 @@ def test_a_client_that_distrusts_the_certificate_does_not_harm_the_site(contexts
         assert site.log.count() == 0
 
 
-def test_a_large_body_arrives_whole(site):
+def test_large_body_arrives_whole(site):
     body = bytes(range(256)) * 40_000
     site.route("/big", lambda request: Answer(200, body))
     assert ask(site, "/big").body == body
 
 
-def test_the_other_side_may_leave_at_any_time(site):
+def test_other_side_may_leave_at_any_time(site):
     site.route("/big", lambda request: Answer(200, b"x" * 20_000_000))
     for _ in range(5):
         client = dial(site)

@@ -51,7 +51,7 @@ def read_strictly(address: str) -> list[str]:
     return locs
 
 
-def test_the_matrix_is_complete_and_every_name_is_unique():
+def test_matrix_is_complete_and_every_name_is_unique():
     assert [case.name for case in MATRIX] == [f"S{number}" for number in range(1, 36)]
     assert max(Counter(case.name for case in (*CASES, *ROBOTS)).values()) == 1
 
@@ -66,7 +66,7 @@ def test_what_is_wanted_makes_sense():
 
 
 @pytest.mark.parametrize("name", STRICT.split())
-def test_a_strict_reader_finds_what_is_wanted(site, name):
+def test_strict_reader_finds_what_is_wanted(site, name):
     case = site.case(name)
     found = read_strictly(site.address(case.path))
     wanted = case.wanted_at(site.url)
@@ -76,7 +76,7 @@ def test_a_strict_reader_finds_what_is_wanted(site, name):
 
 
 @pytest.mark.parametrize("name", BROKEN.split())
-def test_the_broken_ones_are_truly_broken(site, name):
+def test_broken_ones_are_truly_broken(site, name):
     with pytest.raises(ET.ParseError):
         read_strictly(site.address(site.case(name).path))
 
@@ -100,7 +100,7 @@ def test_statuses_and_loops_are_real(site):
         urllib.request.urlopen(site.address(site.case("T-redirect-loop").path), timeout=5)
 
 
-def test_addresses_of_the_server_are_filled_in_and_others_left_alone(site):
+def test_addresses_of_the_server_are_completed_and_others_kept(site):
     for case in (*CASES, *ROBOTS):
         for resource in case.resources:
             if not case.is_heavy:
@@ -135,14 +135,14 @@ def test_hanging_cases_are_marked_slow_and_hang(site):
     connection.close()
 
 
-def test_a_canary_is_noticed(site):
+def test_canary_is_noticed(site):
     assert site.canary_hits() == []
     ask(site, "/canary/rules.dtd")
     assert site.canary_hits() == ["/canary/rules.dtd"]
     site.log.clear()
 
 
-def test_an_outcome_as_wanted_has_no_complaints():
+def test_outcome_as_wanted_has_no_complaints():
     wanted = Wanted(count=2, urls=("a", "b"), noted=True)
     assert wanted.complaints(Outcome(count=2, complete=True, noted=True, urls=["b", "a"])) == []
     assert Wanted(complete=False, or_failure=True).complaints(Outcome(failure="timeout")) == []
@@ -165,7 +165,7 @@ def test_every_deviation_is_complained_about(outcome):
     assert len(Wanted(count=2, urls=("a", "b"), noted=True).complaints(outcome)) == 1
 
 
-def test_a_result_where_a_failure_is_wanted_is_complained_about():
+def test_result_where_a_failure_is_wanted_is_complained_about():
     assert Wanted(failure="empty", complete=False).complaints(Outcome(count=0))
     assert Wanted(failure="empty", complete=False).complaints(Outcome(failure="timeout"))
     assert Wanted(count=3, complete=None).complaints(Outcome(count=2, complete=True))

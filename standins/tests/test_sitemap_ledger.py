@@ -38,7 +38,7 @@ def page(name: str, lastmod: str | None = None, *more: str) -> PageRecord:
     return PageRecord(f"https://e.com/{name}", lastmod, *more)
 
 
-def test_the_past_can_be_read_at_any_moment(ledger, clock):
+def test_past_can_be_read_at_any_moment(ledger, clock):
     ledger.put(page("a", "2026-01-01"))
     first = clock.now
     clock.tick(hours=1)
@@ -53,7 +53,7 @@ def test_the_past_can_be_read_at_any_moment(ledger, clock):
     assert ledger.world_at(clock.now) == [page("a", "2026-01-02")]
 
 
-def test_marks_tell_changes_of_one_moment_apart(ledger):
+def test_marks_distinguish_changes_of_one_moment(ledger):
     ledger.put(page("a"))
     before = ledger.mark()
     ledger.put(page("b", "2026-01-01", "daily"))
@@ -90,7 +90,7 @@ def test_another_spelling_or_another_priority_is_no_modification(ledger):
     assert changes.details == ("https://e.com/b",)
 
 
-def test_a_lastmod_that_appears_or_disappears_is_a_modification(ledger):
+def test_lastmod_that_appears_or_disappears_is_a_modification(ledger):
     ledger.put(page("a", "2026-01-01"))
     ledger.put(page("b"))
     before = ledger.mark()
@@ -111,7 +111,7 @@ def test_nonsense_is_refused(ledger):
     assert ledger.mark() == 2
 
 
-def test_a_clock_that_is_put_back_does_not_reorder_the_past(ledger, clock):
+def test_clock_that_is_put_back_does_not_reorder_the_past(ledger, clock):
     clock.tick(days=1)
     ledger.put(page("a"))
     clock.tick(days=-1)

@@ -45,7 +45,7 @@ def crawl(site: SitemapSite, path: str = "/sitemap.xml", layers: int = 0) -> lis
     return read_urls(data)
 
 
-def test_a_page_is_listed_with_all_it_says_about_itself(site):
+def test_page_is_listed_with_all_it_says_about_itself(site):
     site.add("/a?x=1&y=<2>", "2026-01-01", "daily", "0.8")
     site.add("https://other.example/b")
     assert crawl(site) == [
@@ -54,7 +54,7 @@ def test_a_page_is_listed_with_all_it_says_about_itself(site):
     ]
 
 
-def test_the_sitemap_follows_the_ledger_through_edits_and_removals(site):
+def test_sitemap_follows_the_ledger_through_edits_and_removals(site):
     site.add_many(["/a", "/b", "/c"], "2026-01-01")
     site.edit("/a", lastmod="2026-02-01", priority="0.9")
     site.edit("/b", lastmod=None)
@@ -70,7 +70,7 @@ def test_locs_can_begin_with_another_base():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_an_index_of_any_depth_lists_every_page_once(site, depth):
+def test_index_of_any_depth_lists_every_page_once(site, depth):
     site.add_bulk(100)
     site.split(7, depth=depth)
     assert sorted(crawl(site)) == sorted(tuple(page) for page in site.world_at(site.mark()))
@@ -159,7 +159,7 @@ def test_robots_names_the_sitemap_or_whatever_is_wanted(site):
     assert text.endswith("Sitemap: /rel.xml\nSitemap: https://e.com/x.xml\n")
 
 
-def test_an_unchanged_file_is_answered_304(site):
+def test_unchanged_file_is_answered_304(site):
     site.add("/a")
     first = ask(site, "/sitemap.xml")
     for header, value in (
@@ -207,7 +207,7 @@ def test_validators_can_be_weak_missing_or_wrong(site):
     assert "ETag" not in ask(site, "/sitemap.xml").headers
 
 
-def test_children_fail_are_cut_and_are_forgotten(site):
+def test_failed_and_cut_children_are_reported_and_removed_ones_deleted(site):
     site.add_bulk(30)
     site.split(3)
     with site.fail_child(1, 503):
@@ -248,7 +248,7 @@ def test_pages_answer_go_and_move(site):
     assert (moved.status, moved.headers["Location"]) == (301, site.url + "/new")
 
 
-def test_the_state_a_request_was_answered_from_is_known(site):
+def test_state_a_request_was_answered_from_is_known(site):
     site.add("/a")
     ask(site, "/sitemap.xml")
     site.add("/b")
@@ -257,7 +257,7 @@ def test_the_state_a_request_was_answered_from_is_known(site):
     assert [page.url for page in site.changes_between(first, second).added] == [site.url + "/b"]
 
 
-def test_the_site_can_live_at_a_held_moment(site):
+def test_site_can_live_at_a_held_moment(site):
     site.hold_time(datetime(2026, 5, 1, tzinfo=UTC))
     site.add("/a")
     site.hold_time(datetime(2026, 5, 2, tzinfo=UTC))
@@ -278,7 +278,7 @@ def test_everyday_life_changes_the_world_and_the_ledger_knows_it(site):
     assert changes.modified
 
 
-def test_the_ledger_is_shown_to_other_processes(site):
+def test_ledger_is_shown_to_other_processes(site):
     site.add("/a", "2026-01-01")
     shown = ask(site, "/_standin/ledger").json()
     assert (shown["count"], shown["sitemap"]) == (1, site.sitemap)

@@ -35,7 +35,7 @@ def send(sink: SmtpSink, message: EmailMessage, **more: float) -> dict[str, tupl
         return client.send_message(message)
 
 
-def test_a_mail_is_kept_with_everything_in_it(sink):
+def test_mail_is_kept_with_everything_in_it(sink):
     send(sink, mail("anna@example.com, bob@example.com"))
     (message,) = sink.messages()
     assert message.sender == "watch@example.org"
@@ -68,7 +68,7 @@ def test_one_recipient_can_be_refused_and_the_other_kept(sink, code):
     assert sink.messages()[0].recipients == ("anna@example.com",)
 
 
-def test_a_refusal_can_end_after_the_first_time(sink):
+def test_refusal_can_end_after_the_first_time(sink):
     sink.on("anna@example.com", nth=1).refuse(450)
     with pytest.raises(smtplib.SMTPRecipientsRefused):
         send(sink, mail())
@@ -86,7 +86,7 @@ def test_421_ends_the_connection_at_any_stage(sink):
     send(sink, mail())
 
 
-def test_a_mail_refused_at_its_end_is_on_record_but_not_kept(sink):
+def test_mail_refused_at_its_end_is_on_record_but_not_kept(sink):
     sink.on(stage="end", nth=1).refuse(554)
     with pytest.raises(smtplib.SMTPDataError):
         send(sink, mail())
@@ -94,7 +94,7 @@ def test_a_mail_refused_at_its_end_is_on_record_but_not_kept(sink):
     assert [message.outcome for message in sink.attempts("<one@example.org>")] == ["refused"]
 
 
-def test_a_lost_reply_leaves_the_mail_kept_and_the_sender_in_doubt(sink):
+def test_lost_reply_leaves_the_mail_kept_and_the_sender_in_doubt(sink):
     sink.on(stage="end", nth=1).lose()
     with pytest.raises(smtplib.SMTPServerDisconnected):
         send(sink, mail())
@@ -103,14 +103,14 @@ def test_a_lost_reply_leaves_the_mail_kept_and_the_sender_in_doubt(sink):
     assert [message.attempt for message in sink.messages()] == [1, 2]
 
 
-def test_a_disconnect_keeps_nothing(sink):
+def test_disconnect_keeps_nothing(sink):
     sink.on(stage="end", nth=1).disconnect()
     with pytest.raises(smtplib.SMTPServerDisconnected):
         send(sink, mail())
     assert sink.journal.all() == []
 
 
-def test_a_sink_can_hang_at_any_stage(sink):
+def test_sink_can_hang_at_any_stage(sink):
     sink.on(stage="data").hang()
     with pytest.raises(smtplib.SMTPServerDisconnected, match="timed out"):
         send(sink, mail(), timeout=0.2)
@@ -133,14 +133,14 @@ def test_addresses_beyond_ascii_are_taken(sink):
     assert sink.messages()[0].recipients == ("用户@例子.example",)
 
 
-def test_a_mail_of_ten_megabytes_arrives_whole(sink):
+def test_mail_of_ten_megabytes_arrives_whole(sink):
     text = b"Subject: big\r\n\r\n" + (b"." + b"x" * 900 + b"\r\n") * 11_700
     with smtplib.SMTP(sink.host, sink.port, timeout=5) as client:
         client.sendmail("watch@example.org", ["anna@example.com"], text)
     assert sink.messages()[0].raw == text
 
 
-def test_the_talk_is_on_record_and_nonsense_is_answered(sink):
+def test_talk_is_on_record_and_nonsense_is_answered(sink):
     with socket.create_connection((sink.host, sink.port), timeout=5) as client:
         client.sendall(b"HELO x\r\nDANCE\r\nRCPT TO:<a@b>\r\nDATA\r\nNOOP\r\nVRFY a\r\nRSET\r\nQUIT\r\n")
         said = read_to_end(client)
@@ -197,7 +197,7 @@ def test_starttls_can_be_absent_refused_or_broken(contexts):
             assert sink.journal.all() == []
 
 
-def test_a_wrong_script_is_refused(sink):
+def test_wrong_script_is_refused(sink):
     with pytest.raises(ValueError, match="no such stage"):
         sink.on(stage="lunch")
     with pytest.raises(ValueError, match="only be lost"):

@@ -30,7 +30,7 @@ def deliver(sink: WebhookSink, name: str = "msg_1", path: str = "/hook", body: b
     return ask(sink, path, "POST", body, {"webhook-id": name})
 
 
-def test_a_known_signature_is_found_good():
+def test_known_signature_is_found_good():
     assert verify(SECRET, KNOWN, KNOWN_BODY, now=STAMP)
 
 
@@ -46,7 +46,7 @@ def test_a_known_signature_is_found_good():
         ("webhook-signature", ""),
     ],
 )
-def test_a_changed_header_spoils_the_signature(name, value):
+def test_changed_header_spoils_the_signature(name, value):
     spoiled = Headers([(key, value if key.lower() == name else old) for key, old in KNOWN.pairs])
     assert not verify(SECRET, spoiled, KNOWN_BODY, now=STAMP)
 
@@ -90,7 +90,7 @@ def test_attempts_are_counted_by_id_and_everything_is_kept(sink):
     assert kept[0].json() == {"a": 1}
 
 
-def test_a_plan_is_followed_and_its_last_answer_stays(sink):
+def test_plan_is_followed_and_its_last_answer_stays(sink):
     sink.plan("/hook", "429:30", "307:https://e.com/other", "410", "slow:0.01", "503")
     replies = [deliver(sink) for _ in range(6)]
     assert [reply.status for reply in replies] == [429, 307, 410, 200, 503, 503]
@@ -98,7 +98,7 @@ def test_a_plan_is_followed_and_its_last_answer_stays(sink):
     assert replies[1].headers["Location"] == "https://e.com/other"
 
 
-def test_a_reset_comes_after_the_body_was_read(sink):
+def test_reset_comes_after_the_body_was_read(sink):
     sink.plan("/hook", "reset", "ok")
     with pytest.raises(ConnectionResetError):
         deliver(sink, body=b"x" * 500_000)
@@ -108,7 +108,7 @@ def test_a_reset_comes_after_the_body_was_read(sink):
     assert (first.status, second.status) == (None, 200)
 
 
-def test_a_hanging_sink_keeps_the_delivery_all_the_same(sink):
+def test_hanging_sink_keeps_the_delivery_all_the_same(sink):
     sink.plan("/hook", "hang")
     connection = http.client.HTTPConnection(sink.host, sink.port, timeout=0.1)
     connection.request("POST", "/hook", b"{}", {"webhook-id": "msg_1"})

@@ -54,7 +54,7 @@ def test_stream_shows_the_change_and_leads_to_it(member: Visitor) -> None:
     member.sees("Deliveries of this change")
 
 
-def test_entry_that_opens_by_itself_does_not_replace_a_clicked_one(member: Visitor) -> None:
+def test_entry_opened_by_the_page_does_not_replace_a_clicked_one(member: Visitor) -> None:
     late: list[Route] = []
     member.page.route("**/stream/*/", lambda route: late.append(route) if not late else route.continue_())
     member.go("/stream/")

@@ -33,7 +33,7 @@ def test_every_system_with_documents_states_their_attributes():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_feed_with_a_query_has_what_the_search_finds(alice):
+def test_feed_with_a_query_has_what_the_search_finds(alice):
     """Newest first, not titles first; what its owner may not see is not in it."""
     moment = datetime(2026, 3, 2, tzinfo=UTC)
     given = [("1", "members", "harbour", 1), ("2", "members", "-", 2), ("3", "staff", "harbour", 3)]

@@ -172,7 +172,7 @@ def in_words(record: Any) -> str:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_field_of_a_body_is_kept_or_left_out_for_a_reason(name: str, capsys: Any) -> None:
+def test_every_field_of_a_body_is_kept_or_excluded_with_a_reason(name: str, capsys: Any) -> None:
     shape = SHAPES[name]
     held = in_words(shape.read(shape.body))
     kept, out, lost = [], {}, []

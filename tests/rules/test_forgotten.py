@@ -153,7 +153,7 @@ def places(word: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_forgotten_item_is_gone_from_the_database_file(
+def test_deleted_item_is_absent_from_the_database_file(
     way: str, operator: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     mail = channels.create(operator, name="mail", channel_type="email", given={"email": "o@example.com"}).channel

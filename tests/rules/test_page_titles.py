@@ -20,7 +20,7 @@ __all__ = ["alice", "bob"]
 URL = "https://ferry.example.com/news/winter"
 
 
-def test_a_page_that_was_read_has_its_title_and_others_their_path(alice: Any, bob: Any) -> None:
+def test_page_that_was_read_has_its_title_and_others_their_path(alice: Any, bob: Any) -> None:
     now = clock.now()
     site = Site.objects.create(user=alice, name="Ferry", address=URL, live_key="host:ferry", daily_requests=10)
     Page.objects.create(

@@ -1,5 +1,5 @@
 """Collects every text that people read: catalogues, templates, output and help of commands, options, the API document,
-comments, docs.
+comments, docs, names of tests.
 
 `python -m tests.words.texts [PART OF A PATH]` prints the texts that contain a refused word.
 """
@@ -68,6 +68,7 @@ _MARKUP = re.compile(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", re.DOTALL)
 _COMMENT = re.compile(r"{%\s*comment\b.*?{%\s*endcomment\s*%}", re.DOTALL)
 # JSON keys, option names and code in a text are not words of a sentence.
 _CODE = re.compile(r"`[^`]*`|\b[a-z]+(?:_[a-z]+)+\b|\b[A-Z]+(?:_[A-Z]+)+\b")
+_TEST = re.compile(r"\s*(?:async )?def test_(\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,15 @@ def docs() -> Iterator[Text]:
                 yield Text(f"{path.relative_to(root)}:{number}", line)
 
 
+def tests() -> Iterator[Text]:
+    """Names of test functions, read as sentences."""
+    root = PACKAGE.parent
+    for path in (path for top in (PACKAGE, root / "tests", root / "standins") for path in sorted(top.rglob("*.py"))):
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            if name := _TEST.match(line):
+                yield Text(f"{path.relative_to(root)}:{number}", name[1].replace("_", " "))
+
+
 PARTS = {
     "marked": marked,
     "catalogues": catalogues,
@@ -231,6 +241,7 @@ PARTS = {
     "spoken": spoken,
     "comments": comments,
     "docs": docs,
+    "tests": tests,
 }
 
 

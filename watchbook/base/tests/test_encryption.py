@@ -30,16 +30,16 @@ def test_new_key_encrypts_and_old_key_still_decrypts():
 
 
 @pytest.mark.parametrize("damaged", ["", "v2", "v2:k1:", "v2:k1:%%%", "v1:k1:AAAA", "v2:k1:AAAA", "plain text"])
-def test_a_damaged_value_is_refused(damaged):
+def test_damaged_value_is_refused(damaged):
     with pytest.raises(DecryptionError):
         Cipher(KeyRing({"k1": OLD})).decrypt(damaged, bound_to="r")
 
 
-def test_a_key_ring_does_not_show_its_keys():
+def test_key_ring_does_not_show_its_keys():
     assert OLD not in repr(KeyRing({"k1": OLD}))
 
 
-def test_a_key_file_is_private_and_stays_the_same(tmp_path):
+def test_key_file_is_private_and_stays_the_same(tmp_path):
     path = tmp_path / "keys" / "secret"
     first = secret_file(path)
     assert secret_file(path) == first
@@ -47,7 +47,7 @@ def test_a_key_file_is_private_and_stays_the_same(tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["secret"]
 
 
-def test_an_open_or_empty_key_file_is_said_clearly(tmp_path):
+def test_open_or_empty_key_file_is_said_clearly(tmp_path):
     path = tmp_path / "secret"
     secret_file(path)
     path.chmod(0o644)

@@ -9,7 +9,7 @@ SECRET = Option("TEST_ONLY_SECRET", integer, default=0, secret=True, help="For t
 FLAG = Option("TEST_ONLY_FLAG", switch, default=False, help="For tests.")
 
 
-def test_an_unset_or_empty_variable_is_the_default(monkeypatch):
+def test_unset_or_empty_variable_is_the_default(monkeypatch):
     assert COUNT.value == 3
     monkeypatch.setenv("TEST_ONLY_COUNT", " ")
     assert COUNT.value == 3
@@ -18,7 +18,7 @@ def test_an_unset_or_empty_variable_is_the_default(monkeypatch):
 @pytest.mark.parametrize(
     ("raw", "said"), [("x", "expected a whole number"), ("0", "the least is 1"), ("10", "the most is 9")]
 )
-def test_a_wrong_value_is_one_clear_line(monkeypatch, raw, said):
+def test_wrong_value_is_one_clear_line(monkeypatch, raw, said):
     monkeypatch.setenv("TEST_ONLY_COUNT", raw)
     with pytest.raises(InvalidSetting, match=said) as caught:
         COUNT.value  # noqa: B018
@@ -26,7 +26,7 @@ def test_a_wrong_value_is_one_clear_line(monkeypatch, raw, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_secret_is_not_shown(monkeypatch):
+def test_wrong_secret_is_not_shown(monkeypatch):
     monkeypatch.setenv("TEST_ONLY_SECRET", "hunter2")
     with pytest.raises(InvalidSetting) as caught:
         SECRET.value  # noqa: B018
@@ -43,7 +43,7 @@ def test_words_are_split_at_commas():
     assert words(" a, b ,,c") == ("a", "b", "c")
 
 
-def test_a_dotenv_file_never_overrides_what_is_set(tmp_path, monkeypatch):
+def test_dotenv_file_never_overrides_what_is_set(tmp_path, monkeypatch):
     monkeypatch.setenv("TEST_ONLY_COUNT", "5")
     monkeypatch.delenv("TEST_ONLY_FLAG", raising=False)
     file = tmp_path / ".env"
@@ -54,7 +54,7 @@ def test_a_dotenv_file_never_overrides_what_is_set(tmp_path, monkeypatch):
     monkeypatch.delenv("TEST_ONLY_FLAG")
 
 
-def test_a_broken_dotenv_line_is_named(tmp_path):
+def test_broken_dotenv_line_is_named(tmp_path):
     file = tmp_path / ".env"
     file.write_text("FINE=1\nnot a setting\n")
     with pytest.raises(InvalidSetting, match="line 2"):

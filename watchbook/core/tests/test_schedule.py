@@ -13,7 +13,7 @@ MOMENTS = st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1), timezones=st.
 
 
 @given(MOMENTS, st.sampled_from([15, 60, 90, 720]))
-def test_an_interval_has_the_same_slots_for_everybody(moment, minutes):
+def test_interval_has_the_same_slots_for_everybody(moment, minutes):
     schedule = every(minutes=minutes)
     following = schedule.next_after(moment)
     assert moment < following <= moment + timedelta(minutes=minutes)
@@ -28,7 +28,7 @@ def test_missed_slots_count_as_one(moment, hours):
     assert schedule.latest(first, later) == first + timedelta(hours=hours)
 
 
-def test_a_cron_line_is_shanghai_time():
+def test_cron_line_is_shanghai_time():
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert cron("30 2 * * *").next_after(noon) == datetime(2026, 3, 1, 18, 30, tzinfo=UTC)
 
@@ -47,12 +47,12 @@ def test_half_past_two_comes_once_on_both_days_of_daylight_saving(year):
 
 
 @pytest.mark.parametrize("line", ["* * * * * *", "60 * * * *", "*/0 * * * *", "x", "", "0 0 30 2"])
-def test_a_line_that_is_not_cron_is_refused(line):
+def test_line_that_is_not_cron_is_refused(line):
     with pytest.raises(Exception, match=r"."):
         cron(line).next_after(datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def test_a_schedule_says_what_it_is():
+def test_schedule_says_what_it_is():
     assert str(every(hours=12)) == "every 12 h"
     assert str(every(seconds=5)) == "every 5 s"
     assert str(cron("0 3 * * *")) == "0 3 * * *"

@@ -80,7 +80,7 @@ def test_unknown_address_keeps_the_menu_for_a_reader(alice):
 
 
 @pytest.mark.django_db
-def test_a_stranger_at_an_unknown_address_is_not_sent_to_a_search(client):
+def test_stranger_at_an_unknown_address_is_not_sent_to_a_search(client):
     answer = client.get("/nothing/here/", headers={"Accept-Language": "en"})
     assert answer.status_code == 404
     assert "Check the address, or sign in." in answer.text

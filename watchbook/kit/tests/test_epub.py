@@ -65,7 +65,7 @@ def test_epubcheck_accepts_a_book_of_hard_html(hard: tuple[Path, epub.Written]) 
     books.epubcheck(hard[0])
 
 
-def test_a_book_has_its_chapters_links_and_pictures_and_names_what_it_leaves_out(
+def test_book_has_its_chapters_links_and_pictures_and_names_what_it_leaves_out(
     hard: tuple[Path, epub.Written],
 ) -> None:
     path, written = hard
@@ -87,7 +87,7 @@ def test_a_book_has_its_chapters_links_and_pictures_and_names_what_it_leaves_out
     ]
 
 
-def test_the_same_book_has_the_same_bytes_and_a_book_without_chapters_is_refused() -> None:
+def test_same_book_has_the_same_bytes_and_a_book_without_chapters_is_refused() -> None:
     digests = set()
     for _again in range(2):
         file = BytesIO()

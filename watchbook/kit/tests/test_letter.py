@@ -91,7 +91,7 @@ def test_text_and_html_have_the_same_words_and_links(letter: Letter, lang: str) 
 
 
 @pytest.mark.parametrize("letter", LETTERS, ids=lambda letter: letter.title)
-def test_a_letter_is_the_same_after_it_was_stored(letter: Letter) -> None:
+def test_letter_is_the_same_after_it_was_stored(letter: Letter) -> None:
     stored = from_json(letter.as_json())
     assert stored.sections == letter.sections
     assert (stored.button, stored.facts, stored.after) == (letter.button, letter.facts, letter.after)

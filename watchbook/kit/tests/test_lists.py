@@ -51,7 +51,7 @@ def test_last_day_of_a_range_counts_whole():
     )
 
 
-def test_unknown_values_are_named_and_left_out():
+def test_unknown_values_are_named_and_skipped():
     filters = (
         Choice("state", "State", choices=[("a", "A")]),
         Flag("pinned", "Pinned"),
@@ -66,7 +66,7 @@ def test_unknown_values_are_named_and_left_out():
     assert chosen.given() == {"author": "x"}
 
 
-def test_words_must_all_stand_in_one_of_the_columns():
+def test_all_words_must_match_in_one_column():
     condition = Search("q", "Search", columns=("title", "body")).condition("One two")
     assert len(condition.children) == 2
     assert all(len(each.children) == 2 for each in condition.children)
@@ -122,7 +122,7 @@ def test_excel_has_typed_cells_and_says_what_it_shortened():
     assert about["Cells shortened to 32,767 characters"] == "1"
 
 
-def test_a_full_sheet_is_followed_by_another(monkeypatch):
+def test_full_sheet_is_followed_by_another(monkeypatch):
     monkeypatch.setattr(exports, "SHEET_ROWS", 4)
     data = b"".join(exports.xlsx_pieces(table([(number, number) for number in range(7)])))
     sheets = openpyxl.load_workbook(io.BytesIO(data)).worksheets

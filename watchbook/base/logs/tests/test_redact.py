@@ -66,7 +66,7 @@ def test_other_words_stay_as_they_are(plain):
     assert redact.line(plain) == plain
 
 
-def test_the_rest_of_a_masked_line_can_still_be_read():
+def test_rest_of_a_masked_line_can_still_be_read():
     shown = redact.line(f"GET https://bob:{TOKEN}@example.com/feed?token={TOKEN}&page=2 gave 403")
     assert shown == "GET https://***@example.com/feed?token=***&page=2 gave 403"
 
@@ -104,13 +104,13 @@ def test_control_characters_cannot_forge_a_line():
     assert shown == "topic\\n2026-01-01 INFO forged\\r\\x1b[2J\\x00\\u202e\\u2028end\\ud800"
 
 
-def test_a_long_line_is_cut_and_says_so():
+def test_long_line_is_cut_and_says_so():
     shown = redact.line("x " * 20_000)
     assert len(shown) < 8_100
     assert "more characters" in shown
 
 
-def test_a_secret_that_crosses_the_cut_does_not_show_its_first_half():
+def test_secret_that_crosses_the_cut_does_not_show_its_first_half():
     redact.remember(TOKEN)
     filling = "y" * (redact.LOOKED_AT - 10)
     assert "sentinel-t" not in redact.line(f"{filling}{TOKEN}", length=100_000)
@@ -162,13 +162,13 @@ def test_settings_are_not_pushed_out_by_what_comes_later(monkeypatch):
 @pytest.mark.parametrize(
     "address", ["db://desk:{}@host/x", "db://desk:{}/y@host/x", "db://desk:{}#y@host/x", "db://host/x?password={}"]
 )
-def test_the_password_of_an_address_is_known_however_it_is_written(address):
+def test_password_of_an_address_is_known_however_it_is_written(address):
     redact.remember_setting(address.format("pass%2Fword%40long"))
     for quoted in ("pass%2Fword%40long", "pass/word@long"):
         assert redact.text(f"cannot read {quoted} here") == "cannot read *** here"
 
 
-def test_a_secret_of_this_moment_is_masked_until_the_next_work_begins():
+def test_secret_of_this_moment_is_masked_until_the_next_work_begins():
     redact.begin_here()
     redact.remember_here("reset-key-abc-123")
     assert redact.text("GET /reset/reset-key-abc-123/") == "GET /reset/***/"

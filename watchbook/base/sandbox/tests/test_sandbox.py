@@ -49,12 +49,12 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 10.0) -> None:
         time.sleep(0.02)
 
 
-def test_an_argument_comes_back_as_it_was() -> None:
+def test_argument_comes_back_as_it_was() -> None:
     argument = {"text": "字 \ud800 \u0000", "number": 1.5, "none": None, "list": [1, [2]]}
     assert call("echo", argument) == argument
 
 
-def test_a_large_argument_and_answer_pass() -> None:
+def test_large_argument_and_answer_pass() -> None:
     text = "x" * 3_000_000
     assert call("echo", {"text": text})["text"] == text
 
@@ -71,7 +71,7 @@ def test_one_child_serves_many_tasks() -> None:
     assert len({call("look_around")["pid"] for _ in range(5)}) == 1
 
 
-def test_the_child_knows_no_django_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_knows_no_django_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COOKIE_MASTER_KEY", "sentinel")
     _shared.close()
     seen = call("look_around")
@@ -124,18 +124,18 @@ def test_each_task_has_its_own_limits() -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGKILL", "SIGABRT", "SIGTERM"])
-def test_a_child_killed_by_a_signal_is_a_crash(name: str) -> None:
+def test_child_killed_by_a_signal_is_a_crash(name: str) -> None:
     with pytest.raises(sandbox.TaskCrashed, match=name):
         call("die", {"signal": name})
     assert call("echo", {"next": 1}) == {"next": 1}
 
 
-def test_a_child_that_leaves_is_a_crash() -> None:
+def test_child_that_leaves_is_a_crash() -> None:
     with pytest.raises(sandbox.TaskCrashed, match="exit code 3"):
         call("leave", {"code": 3})
 
 
-def test_an_exception_keeps_its_name_and_its_child() -> None:
+def test_exception_keeps_its_name_and_its_child() -> None:
     before = call("look_around")["pid"]
     with pytest.raises(sandbox.TaskFailed) as caught:
         call("fail", {"text": "no\nroot"})
@@ -143,26 +143,26 @@ def test_an_exception_keeps_its_name_and_its_child() -> None:
     assert call("look_around")["pid"] == before
 
 
-def test_a_missing_task_is_a_failure() -> None:
+def test_missing_task_is_a_failure() -> None:
     with pytest.raises(sandbox.TaskFailed, match="AttributeError"):
         call("no_such_task")
     with pytest.raises(sandbox.TaskFailed, match="ModuleNotFoundError"):
         sandbox.call("watchbook.no_such_room:task", {})
 
 
-def test_prints_and_complaints_do_not_garble_the_answer() -> None:
+def test_output_and_warnings_do_not_damage_the_answer() -> None:
     assert call("print_a_lot") == "done"
     assert call("complain_a_lot", wall_seconds=5) == "lost"
     assert call("echo", {"next": 1}) == {"next": 1}
 
 
-def test_an_answer_that_is_too_long_is_refused() -> None:
+def test_answer_that_is_too_long_is_refused() -> None:
     with pytest.raises(sandbox.TaskTooBig, match="too long"):
         call("answer_with", {"kind": "long"}, max_answer_bytes=100_000)
 
 
 @pytest.mark.parametrize("kind", ["nan", "bytes", "deep"])
-def test_an_answer_that_is_not_json_is_a_failure(kind: str) -> None:
+def test_answer_that_is_not_json_is_a_failure(kind: str) -> None:
     with pytest.raises(sandbox.TaskFailed, match="not JSON"):
         call("answer_with", {"kind": kind})
 
@@ -178,7 +178,7 @@ def test_an_answer_that_is_not_json_is_a_failure(kind: str) -> None:
         b"\x00\x00",
     ],
 )
-def test_a_child_that_was_taken_over_cannot_hurt_its_parent(written: bytes) -> None:
+def test_compromised_child_cannot_harm_its_parent(written: bytes) -> None:
     with pytest.raises(sandbox.TaskCrashed):
         call("garble", {"hex": written.hex()}, max_answer_bytes=20_000)
     assert call("echo", {"next": 1}) == {"next": 1}
@@ -198,7 +198,7 @@ def test_threads_share_the_children(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(pids) <= 3
 
 
-def test_a_child_is_replaced_after_its_share_of_tasks() -> None:
+def test_child_is_replaced_after_its_share_of_tasks() -> None:
     pool = Pool(tasks_per_child=2)
     request = _request("look_around")
     try:
@@ -208,20 +208,20 @@ def test_a_child_is_replaced_after_its_share_of_tasks() -> None:
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
-def test_an_idle_child_is_ended_and_leaves_no_zombie() -> None:
+def test_idle_child_is_ended_and_leaves_no_zombie() -> None:
     pool = Pool(idle_seconds=0.2)
     pid = pool.ask(_request("look_around"), 10, 1_000_000)["ok"]["pid"]
     wait_until(lambda: not psutil.pid_exists(pid))
 
 
-def test_a_child_that_died_while_idle_is_replaced() -> None:
+def test_child_that_died_while_idle_is_replaced() -> None:
     pid = call("look_around")["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     assert call("look_around")["pid"] != pid
 
 
-def test_a_finished_task_is_a_sign_of_life() -> None:
+def test_finished_task_renews_the_heartbeat() -> None:
     beats = []
     with work.listening(lambda: beats.append(1)):
         call("echo")
@@ -239,7 +239,7 @@ def test_children_end_with_a_killed_parent(tmp_path: Path, busy: bool) -> None:
     wait_until(lambda: not _runs(pid))
 
 
-def test_a_forked_copy_of_the_parent_does_not_keep_children_alive(tmp_path: Path) -> None:
+def test_forked_copy_of_the_parent_does_not_keep_children_alive(tmp_path: Path) -> None:
     parent, pid = _parent_with_child(tmp_path, "fork")
     copies = psutil.Process(parent.pid).children()
     parent.kill()

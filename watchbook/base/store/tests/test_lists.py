@@ -38,7 +38,7 @@ def test_every_version_reads_back_as_it_was(tmp_path):
     assert SortedList.objects.get(pk=shas[3]).stored_bytes < SortedList.objects.get(pk=shas[-1]).stored_bytes / 4
 
 
-def test_the_same_list_is_stored_once(tmp_path):
+def test_same_list_is_stored_once(tmp_path):
     first = store(tmp_path, ["a", "b"])
     assert store(tmp_path, ["a", "b"]) == first
     assert SortedList.objects.count() == 1

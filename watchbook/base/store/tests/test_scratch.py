@@ -5,7 +5,7 @@ import os
 from watchbook.base.store.folder import OLD_SECONDS, scratch, sweep_scratch
 
 
-def test_a_folder_is_gone_afterwards_and_a_forgotten_one_after_a_day(tmp_path, settings):
+def test_folder_is_removed_after_use_and_an_unused_one_after_a_day(tmp_path, settings):
     settings.HOME = tmp_path
     with scratch("reading") as folder:
         (folder / "file").write_text("x")

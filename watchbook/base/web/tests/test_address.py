@@ -167,7 +167,7 @@ OTHER = [
     ("code", "text"),
     [("private_address", text) for text in PRIVATE] + [("bad_host", text) for text in BAD_HOST] + OTHER,
 )
-def test_a_bad_address_is_refused_with_a_reason(code: str, text: str) -> None:
+def test_bad_address_is_refused_with_a_reason(code: str, text: str) -> None:
     with pytest.raises(Refused) as caught:
         check_url(text)
     assert caught.value.code == code
@@ -206,7 +206,7 @@ def test_valid_address_is_normalised_to_one_spelling(text: str, wanted: str) -> 
     assert check_url(url.url) == url
 
 
-def test_a_further_port_passes_when_the_operator_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_port_passes_when_the_operator_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Refused):
         check_url("https://example.com:8443/")
     monkeypatch.setenv("WATCHBOOK_EXTRA_PORTS", "8443, 8080")
@@ -215,7 +215,7 @@ def test_a_further_port_passes_when_the_operator_allows_it(monkeypatch: pytest.M
         check_url("https://127.0.0.1:8443/")
 
 
-def test_a_trusted_door_passes_and_the_next_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trusted_port_is_allowed_and_the_next_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "127.0.0.1:8001, [::1]:9000, Intranet.example.:8080")
     for text in ("http://127.0.0.1:8001/", "http://[::1]:9000/", "http://intranet.example:8080/"):
         assert check_url(text)
@@ -224,7 +224,7 @@ def test_a_trusted_door_passes_and_the_next_one_does_not(monkeypatch: pytest.Mon
             check_url(text)
 
 
-def test_a_trusted_network_passes_and_its_neighbour_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trusted_network_passes_and_its_neighbour_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHBOOK_TRUSTED_NETWORKS", "10.1.2.0/24, fd00:1::/64")
     for text in ("http://10.1.2.3/", "http://[fd00:1::5]/", "http://wiki.internal/"):
         assert check_url(text)
@@ -234,7 +234,7 @@ def test_a_trusted_network_passes_and_its_neighbour_does_not(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["TRUSTED_HOSTS", "TRUSTED_NETWORKS", "EXTRA_PORTS"])
-def test_a_misspelt_option_is_one_clear_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelt_option_is_reported_in_one_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from watchbook.base.env import InvalidSetting
     from watchbook.base.web import options
 
@@ -258,7 +258,7 @@ def test_another_port_of_our_machine_is_not_our_own_address(monkeypatch: pytest.
     assert check_url("http://127.0.0.1:5678/hook", own_url="http://127.0.0.1:8000")
 
 
-def test_a_refusal_does_not_repeat_the_secret() -> None:
+def test_refusal_does_not_repeat_the_secret() -> None:
     with pytest.raises(Refused) as caught:
         check_url("https://user:sentinel@example.com/")
     assert "sentinel" not in str(caught.value) + repr(caught.value) + caught.value.message
@@ -278,7 +278,7 @@ def test_a_refusal_does_not_repeat_the_secret() -> None:
         ("", "https://example.com/dir/page"),
     ],
 )
-def test_a_redirect_is_resolved_as_browsers_do(location: str, wanted: str) -> None:
+def test_redirect_is_resolved_as_browsers_do(location: str, wanted: str) -> None:
     assert follow_url(check_url("https://example.com/dir/page"), location).url == wanted
 
 
@@ -287,12 +287,12 @@ def test_a_redirect_is_resolved_as_browsers_do(location: str, wanted: str) -> No
     ["//127.0.0.1/", "http://169.254.169.254/", "file:///etc/passwd", "//a@b/", "/a\\b", "http://[::1", "/\x00",
      "javascript:alert(1)", "data:text/html,x", "http://example.com:6379/", "/" + "a" * 10_000, "http://[x]/"],
 )  # fmt: skip
-def test_a_redirect_goes_through_the_same_gate(location: str) -> None:
+def test_redirect_target_is_checked_like_the_first_address(location: str) -> None:
     with pytest.raises(Refused):
         follow_url(check_url("https://example.com/dir/page"), location)
 
 
-def test_a_log_line_shows_no_query() -> None:
+def test_log_line_shows_no_query() -> None:
     assert check_url("https://example.com/a?token=sentinel").shown == "example.com/a?…"
 
 
@@ -318,7 +318,7 @@ def test_public_addresses_are_public() -> None:
 
 
 @pytest.mark.parametrize("letter", ["/", "a", "(", "@", "[", "%", ".", "字", ":", "?"])
-def test_long_monotonous_text_is_read_in_no_time(letter: str) -> None:
+def test_long_uniform_text_is_read_in_bounded_time(letter: str) -> None:
     started = time.process_time()
     for text in ("http://" + letter * 2000, letter * 100_000, "http://example.com/" + letter * 2000):
         try:

@@ -98,15 +98,15 @@ def test_broken_or_unasked_compression_is_a_bad_answer(
     check(serve, client, page(body, content_encoding=encoding), BadAnswer, "bad_encoding")
 
 
-def test_an_empty_body_may_be_labelled_as_compressed(serve: Serve, client: Client) -> None:
+def test_empty_body_may_be_labelled_as_compressed(serve: Serve, client: Client) -> None:
     assert client.get(serve(lambda request: page(b"", content_encoding="gzip")).url()).body == b""
 
 
-def test_an_announced_giant_is_refused_at_its_header(serve: Serve, client: Client) -> None:
+def test_too_large_content_length_is_refused(serve: Serve, client: Client) -> None:
     check(serve, client, HEAD + b"Content-Length: 10737418240\r\n\r\n", TooLarge)
 
 
-def test_an_endless_body_is_cut_at_the_cap(serve: Serve, client: Client) -> None:
+def test_endless_body_is_cut_at_the_cap(serve: Serve, client: Client) -> None:
     def endless(sock: socket.socket) -> None:
         sock.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         while True:
@@ -116,14 +116,14 @@ def test_an_endless_body_is_cut_at_the_cap(serve: Serve, client: Client) -> None
     assert type(failure(client, server, max_bytes=1_000_000)) is TooLarge
 
 
-def test_a_file_that_is_too_large_is_not_left_behind(serve: Serve, client: Client, tmp_path: Path) -> None:
+def test_file_that_is_too_large_is_not_left_behind(serve: Serve, client: Client, tmp_path: Path) -> None:
     target = tmp_path / "part.xml"
     server = serve(lambda request: page(gzip.compress(b"\0" * 3_000_000), content_encoding="gzip"))
     assert type(failure(client, server, max_bytes=1_000_000, to_file=target)) is TooLarge
     assert not target.exists()
 
 
-def test_a_broken_file_is_not_left_behind(serve: Serve, client: Client, tmp_path: Path) -> None:
+def test_broken_file_is_not_left_behind(serve: Serve, client: Client, tmp_path: Path) -> None:
     target = tmp_path / "part.xml"
     server = serve(lambda request: raw(HEAD + b"Content-Length: 100\r\n\r\nshort"))
     assert type(failure(client, server, to_file=target)) is BadAnswer
@@ -141,18 +141,20 @@ def drip(head: bytes) -> Act:
 
 
 @pytest.mark.parametrize("head", [HEAD + b"Content-Length: 200\r\n\r\n", HEAD + b"X-Slow: ", b""])
-def test_a_drip_ends_at_the_deadline(serve: Serve, client: Client, head: bytes) -> None:
+def test_slow_response_ends_at_the_deadline(serve: Serve, client: Client, head: bytes) -> None:
     server = serve(lambda request: drip(head))
     assert type(failure(client, server, deadline_seconds=0.5)) is TimedOut
 
 
-def test_silence_ends_before_a_generous_deadline(serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_without_response_fails_before_a_long_deadline(
+    serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "STALL_SECONDS", 0.3)
     server = serve(lambda request: lambda sock: server.stopped.wait(20))
     assert type(failure(client, server, deadline_seconds=20)) is TimedOut
 
 
-def test_a_receiver_that_does_not_read_ends_at_the_deadline(client: Client, trust: Callable[[str], None]) -> None:
+def test_receiver_that_does_not_read_ends_at_the_deadline(client: Client, trust: Callable[[str], None]) -> None:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listener.bind(("127.0.0.1", 0))
@@ -198,7 +200,7 @@ def test_garbled_answers_are_bad_answers(serve: Serve, client: Client, answer: b
     assert check(serve, client, answer, BadAnswer, code).is_temporary
 
 
-def test_a_flood_of_interim_answers_is_cut(serve: Serve, client: Client) -> None:
+def test_many_interim_responses_are_refused(serve: Serve, client: Client) -> None:
     def flood(sock: socket.socket) -> None:
         while True:
             sock.sendall(b"HTTP/1.1 100 Continue\r\nX-Pad: 1\r\n\r\n" * 1000)
@@ -206,27 +208,27 @@ def test_a_flood_of_interim_answers_is_cut(serve: Serve, client: Client) -> None
     check(serve, client, flood, BadAnswer)
 
 
-def test_a_few_interim_answers_are_fine(serve: Serve, client: Client) -> None:
+def test_few_interim_responses_are_accepted(serve: Serve, client: Client) -> None:
     server = serve(lambda request: b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 3 + page())
     assert client.get(server.url()).body == b"hello"
 
 
 @pytest.mark.parametrize("answer", [reset(), reset(HEAD), reset(HEAD + b"Content-Length: 100\r\n\r\nhalf"), raw(b"")])
-def test_a_cut_line_is_unreachable(serve: Serve, client: Client, answer: Act) -> None:
+def test_cut_line_is_unreachable(serve: Serve, client: Client, answer: Act) -> None:
     check(serve, client, answer, Unreachable, "unreachable")
 
 
-def test_an_early_goodbye_in_the_head_is_a_bad_answer(serve: Serve, client: Client) -> None:
+def test_connection_closed_within_the_headers_is_a_bad_response(serve: Serve, client: Client) -> None:
     check(serve, client, raw(HEAD + b"Content-Le"), BadAnswer)
 
 
 @pytest.mark.parametrize("body", [b"", b"  \n ", b"<!-- nothing -->"])
-def test_an_empty_page_is_a_page_and_not_a_deletion(serve: Serve, client: Client, body: bytes) -> None:
+def test_empty_page_is_a_page_and_not_a_deletion(serve: Serve, client: Client, body: bytes) -> None:
     answer = client.get(serve(lambda request: page(body)).url())
     assert (answer.status, answer.body) == (200, body)
 
 
-def test_a_body_that_ends_with_the_connection_is_not_known_to_be_whole(serve: Serve, client: Client) -> None:
+def test_body_that_ends_with_the_connection_is_not_known_to_be_whole(serve: Serve, client: Client) -> None:
     answer = client.get(serve(lambda request: raw(HEAD + b"\r\nhello")).url())
     assert (answer.body, answer.is_complete) == (b"hello", False)
 
@@ -239,7 +241,7 @@ def test_another_media_type_than_asked_for_is_a_bad_answer(serve: Serve, client:
     assert client.get(server.url()).status == 200
 
 
-def test_a_thousand_cookies_fill_only_a_jar_that_was_asked_for(serve: Serve, client: Client) -> None:
+def test_thousand_cookies_are_kept_only_in_a_given_jar(serve: Serve, client: Client) -> None:
     cookies = b"".join(b"Set-Cookie: c%d=v; Path=/\r\n" % n for n in range(1000))
     server = serve(lambda request: HEAD + cookies + b"Content-Length: 0\r\n\r\n")
     client.get(server.url())
@@ -252,7 +254,7 @@ def test_a_thousand_cookies_fill_only_a_jar_that_was_asked_for(serve: Serve, cli
     assert len(server.seen[3].headers["cookie"]) < 1000
 
 
-def test_silent_hosts_do_not_keep_others_waiting(serve: Serve, client: Client) -> None:
+def test_hosts_without_response_do_not_delay_others(serve: Serve, client: Client) -> None:
     silent = serve(lambda request: lambda sock: silent.stopped.wait(30))
     wishes = {"deadline_seconds": 20}
     threads = [threading.Thread(target=failure, args=(client, silent), kwargs=wishes) for _ in range(120)]
@@ -279,7 +281,7 @@ def test_bytes_after_an_answer_never_become_the_next_one(serve: Serve, client: C
     assert client.get(server.url("/second")).body == b"honest"
 
 
-def test_a_connection_that_died_in_the_pool_is_replaced(serve: Serve, client: Client) -> None:
+def test_connection_that_died_in_the_pool_is_replaced(serve: Serve, client: Client) -> None:
     def handler(request) -> bytes | Act:
         # The second request on a connection finds it dead only after it was sent.
         is_second = sum(seen.connection == request.connection for seen in server.seen) > 1
@@ -291,7 +293,7 @@ def test_a_connection_that_died_in_the_pool_is_replaced(serve: Serve, client: Cl
     assert (answer.body, answer.request_count) == (b"alive", 2)
 
 
-def test_a_delivery_is_never_sent_twice_by_itself(serve: Serve, client: Client) -> None:
+def test_delivery_is_not_repeated_after_a_broken_connection(serve: Serve, client: Client) -> None:
     server = serve(lambda request: reset())
     with pytest.raises(Unreachable):
         client.send("POST", server.url(), b"{}")

@@ -66,14 +66,14 @@ def test_request_has_our_user_agent(serve: Serve, client: Client, monkeypatch: p
     assert "cookie" not in server.seen[0].headers
 
 
-def test_the_target_is_sent_as_it_was_given(serve: Serve, client: Client) -> None:
+def test_target_is_sent_as_it_was_given(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page())
     for target in ("/a/../b//c?x=%2F&y=[1]|'", "/%zz?", "/*;a=b", "//double"):
         client.get(server.url(target))
         assert server.seen[-1].target == target
 
 
-def test_a_large_body_goes_to_a_file(serve: Serve, client: Client, tmp_path: Path) -> None:
+def test_large_body_goes_to_a_file(serve: Serve, client: Client, tmp_path: Path) -> None:
     body = os.urandom(3_000_000)
     answer = client.get(serve(lambda request: page(body)).url(), to_file=tmp_path / "part")
     assert answer.path == tmp_path / "part"
@@ -81,14 +81,14 @@ def test_a_large_body_goes_to_a_file(serve: Serve, client: Client, tmp_path: Pat
     assert (answer.body, answer.size, answer.sha256) == (b"", 3_000_000, hashlib.sha256(body).hexdigest())
 
 
-def test_a_body_as_large_as_the_cap_passes(serve: Serve, client: Client) -> None:
+def test_body_as_large_as_the_cap_passes(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page(b"x" * 1000))
     assert client.get(server.url(), max_bytes=1000).size == 1000
     with pytest.raises(TooLarge):
         client.get(server.url(), max_bytes=999)
 
 
-def test_an_unchanged_page_is_an_answer_only_if_we_asked(serve: Serve, client: Client) -> None:
+def test_unchanged_page_is_an_answer_only_if_we_asked(serve: Serve, client: Client) -> None:
     server = serve(lambda request: b'HTTP/1.1 304 Not Modified\r\nETag: "b"\r\n\r\n')
     answer = client.get(server.url(), validators=('"a"', "Mon, 02 Mar 2026 04:00:00 GMT"))
     assert answer.is_not_modified
@@ -107,7 +107,7 @@ def test_an_unchanged_page_is_an_answer_only_if_we_asked(serve: Serve, client: C
         (461, Blocked), (500, ServerTrouble), (502, ServerTrouble), (503, ServerTrouble), (520, ServerTrouble),
     ],
 )  # fmt: skip
-def test_a_status_is_an_error_with_the_sites_own_words(
+def test_status_is_an_error_with_the_sites_own_words(
     serve: Serve, client: Client, status: int, error: type[WebError]
 ) -> None:
     server = serve(lambda request: page(b'{"reason": "private"}', f"{status} X", content_type="application/json"))
@@ -120,14 +120,14 @@ def test_a_status_is_an_error_with_the_sites_own_words(
     assert client.get(server.url(), raise_for_status=False).status == status
 
 
-def test_a_long_error_page_is_cut(serve: Serve, client: Client) -> None:
+def test_long_error_page_is_cut(serve: Serve, client: Client) -> None:
     with pytest.raises(Gone) as caught:
         client.get(serve(lambda request: page(b"x" * 300_000, "404 Not Found")).url())
     assert caught.value.answer is not None
     assert caught.value.answer.size == 65536
 
 
-def test_an_unreadable_error_page_does_not_hide_the_status(serve: Serve, client: Client) -> None:
+def test_unreadable_error_page_does_not_hide_the_status(serve: Serve, client: Client) -> None:
     server = serve(lambda request: reset(b"HTTP/1.1 404 Not Found\r\nContent-Length: 50\r\n\r\nhalf"))
     with pytest.raises(Gone):
         client.get(server.url())
@@ -150,13 +150,13 @@ def test_an_unreadable_error_page_does_not_hide_the_status(serve: Serve, client:
         (format_datetime(datetime(2001, 1, 1, tzinfo=UTC)), 1, 1),
     ],
 )
-def test_the_pause_a_site_asks_for_is_between_a_second_and_a_day(header: str, least: float, most: float) -> None:
+def test_pause_a_site_asks_for_is_between_a_second_and_a_day(header: str, least: float, most: float) -> None:
     seconds = retry_after(Headers([("Retry-After", header)]))
     assert seconds is not None
     assert least <= seconds <= most
 
 
-def test_a_pause_may_be_a_date() -> None:
+def test_pause_may_be_a_date() -> None:
     seconds = retry_after(Headers([("Retry-After", format_datetime(datetime.now(UTC) + timedelta(hours=1)))]))
     assert seconds is not None
     assert 3000 < seconds <= 3600
@@ -165,12 +165,12 @@ def test_a_pause_may_be_a_date() -> None:
 @pytest.mark.parametrize(
     "header", ["Wed, 99 Foo", "soon", "", "nan", "inf", "١٢", "1 2", "Mon, 31 Feb 2026 00:00:00 GMT"]
 )
-def test_an_unreadable_pause_is_none(header: str) -> None:
+def test_unreadable_pause_is_none(header: str) -> None:
     assert retry_after(Headers([("Retry-After", header)])) is None
     assert retry_after(Headers([])) is None
 
 
-def test_a_throttled_error_says_how_long(serve: Serve, client: Client) -> None:
+def test_throttled_error_says_how_long(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page(b"", "429 Slow", retry_after="7"))
     with pytest.raises(Throttled) as caught:
         client.get(server.url())
@@ -181,7 +181,7 @@ def test_a_throttled_error_says_how_long(serve: Serve, client: Client) -> None:
     assert caught.value.retry_after_seconds == 60
 
 
-def test_a_delivery_arrives_whole_and_its_answer_is_cut(serve: Serve, client: Client) -> None:
+def test_delivery_arrives_whole_and_its_answer_is_cut(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page(b"x" * 100_000))
     answer = client.send("post", server.url("/hook"), b'{"a": 1}', {"Content-Type": "application/json"})
     seen = server.seen[0]
@@ -189,14 +189,14 @@ def test_a_delivery_arrives_whole_and_its_answer_is_cut(serve: Serve, client: Cl
     assert len(answer.body) == 4096
 
 
-def test_a_call_that_needs_the_whole_answer_gets_it(serve: Serve, client: Client) -> None:
+def test_call_can_request_the_whole_response(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page(b"x" * 100_000))
     assert client.send("POST", server.url(), b"{}", max_bytes=200_000).size == 100_000
     with pytest.raises(TooLarge):
         client.send("POST", server.url(), b"{}", max_bytes=50_000)
 
 
-def test_a_delivery_to_ourselves_or_inward_is_refused(serve: Serve, client: Client) -> None:
+def test_delivery_to_ourselves_or_inward_is_refused(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page())
     with pytest.raises(Refused):
         client.send("POST", server.url("/hook"), b"{}", own_url=f"http://127.0.0.1:{server.port}")
@@ -206,7 +206,7 @@ def test_a_delivery_to_ourselves_or_inward_is_refused(serve: Serve, client: Clie
 
 
 @pytest.mark.parametrize(("status", "error"), [("410 Gone", Gone), ("500 X", ServerTrouble), ("429 X", Throttled)])
-def test_a_refused_delivery_raises(serve: Serve, client: Client, status: str, error: type[WebError]) -> None:
+def test_refused_delivery_raises(serve: Serve, client: Client, status: str, error: type[WebError]) -> None:
     with pytest.raises(error):
         client.send("PUT", serve(lambda request: page(b"", status)).url(), b"{}")
 
@@ -239,7 +239,7 @@ def test_request_beyond_the_budget_is_not_sent(serve: Serve, client: Client) -> 
     assert inner.requests == len(server.seen) == 2
 
 
-def test_an_answer_and_every_megabyte_are_signs_of_life(serve: Serve, client: Client) -> None:
+def test_response_and_every_megabyte_renew_the_heartbeat(serve: Serve, client: Client) -> None:
     beats: list[int] = []
     server = serve(lambda request: page(b"x" * 5_000_000))
     with work.listening(lambda: beats.append(1)):
@@ -259,7 +259,7 @@ def _fetch_in_child(url: str, answers: multiprocessing.Queue) -> None:
     answers.put(shared.get(url).body)
 
 
-def test_a_forked_child_makes_its_own_connections(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_child_makes_its_own_connections(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared._shared, "_is_paced", False)
     server = serve(lambda request: page(f"connection {request.connection}".encode()))
     assert shared.get(server.url()).body == b"connection 1"
@@ -272,9 +272,7 @@ def test_a_forked_child_makes_its_own_connections(serve: Serve, monkeypatch: pyt
     assert shared.get(server.url()).body == b"connection 1"
 
 
-def test_the_log_names_host_and_path_but_no_secret(
-    serve: Serve, client: Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_log_names_host_and_path_but_no_secret(serve: Serve, client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     server = serve(lambda request: page(set_cookie="sid=sentinel"))
     jar = CookieJar()
@@ -294,7 +292,7 @@ def test_records_do_not_print_secrets(serve: Serve, client: Client) -> None:
     assert "sentinel" not in repr(answer)
 
 
-def test_errors_have_a_word_and_a_sentence_each_and_stand_in_the_tree() -> None:
+def test_every_error_has_a_code_a_sentence_and_a_place_in_the_docstring() -> None:
     leaves = [error for error in WebError.__subclasses__() if error.__module__ == errors.__name__]
     assert len({error.code for error in leaves}) == len(leaves) == 13
     for error in leaves:
@@ -317,7 +315,7 @@ def test_headers_are_read_in_any_case() -> None:
     assert len(headers) == 2
 
 
-def test_a_deadline_that_makes_no_sense_is_a_mistake(client: Client) -> None:
+def test_deadline_that_makes_no_sense_is_a_mistake(client: Client) -> None:
     for seconds in (0, -1, 100_000):
         with pytest.raises(ValueError, match="deadline"):
             client.get("http://example.com/", deadline_seconds=seconds)

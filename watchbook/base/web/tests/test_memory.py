@@ -67,21 +67,21 @@ def site(serve: Callable[..., RawServer]) -> RawServer:
 
 
 @pytest.mark.parametrize("path", ["/one", "/two", "/plain"])
-def test_a_bomb_grows_the_process_by_less_than_twice_the_cap(site: RawServer, path: str) -> None:
+def test_bomb_grows_the_process_by_less_than_twice_the_cap(site: RawServer, path: str) -> None:
     cap = 10 * MEGABYTE
     outcome, growth = measure(site.url("/small"), site.url(path), max_bytes=cap)
     assert outcome == "TooLarge"
     assert growth < 2 * cap
 
 
-def test_a_page_as_large_as_its_cap_needs_less_than_twice_its_size(site: RawServer) -> None:
+def test_page_as_large_as_its_cap_needs_less_than_twice_its_size(site: RawServer) -> None:
     outcome, growth = measure(site.url("/small"), site.url("/plain"), max_bytes=PLAIN)
     assert outcome == PLAIN
     assert PLAIN < growth < 1.5 * PLAIN  # not less either: then the measuring would be wrong
 
 
 @pytest.mark.parametrize("path", ["/one", "/two"])
-def test_a_large_file_is_spooled_in_constant_memory(site: RawServer, path: str, tmp_path: Path) -> None:
+def test_large_file_is_spooled_in_constant_memory(site: RawServer, path: str, tmp_path: Path) -> None:
     target = str(tmp_path / "part")
     outcome, growth = measure(site.url("/small"), site.url(path), max_bytes=400 * MEGABYTE, to_file=target)
     assert outcome == 300 * MEGABYTE

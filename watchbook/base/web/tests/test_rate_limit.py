@@ -25,7 +25,7 @@ def rate_request(site: str, **facts: Any) -> RateRequest:
     return RateRequest(site, **{"spacing_seconds": 0.0, "wait_seconds": 0.0, **facts})
 
 
-def test_a_host_is_asked_by_one_at_a_time(kind: str, site: str) -> None:
+def test_host_gets_one_request_at_a_time(kind: str, site: str) -> None:
     with rate_limit.acquire(rate_request(site)):
         with pytest.raises(Busy) as caught, rate_limit.acquire(rate_request(site)):
             pass
@@ -37,7 +37,7 @@ def test_a_host_is_asked_by_one_at_a_time(kind: str, site: str) -> None:
         pass
 
 
-def test_the_next_turn_is_spaced(kind: str, site: str) -> None:
+def test_next_request_waits_for_the_interval(kind: str, site: str) -> None:
     with rate_limit.acquire(rate_request(site, spacing_seconds=50)):
         pass
     with pytest.raises(Busy) as caught, rate_limit.acquire(rate_request(site)):
@@ -53,14 +53,14 @@ def test_caller_waits_and_gets_the_time_to_wait(kind: str, site: str) -> None:
         assert waited > 0
 
 
-def test_a_turn_is_given_back_after_an_error(kind: str, site: str) -> None:
+def test_slot_is_released_after_an_error(kind: str, site: str) -> None:
     with pytest.raises(KeyError), rate_limit.acquire(rate_request(site)):
         raise KeyError
     with rate_limit.acquire(rate_request(site)):
         pass
 
 
-def test_a_lease_ends_by_itself_and_its_late_holder_takes_nothing_away(kind: str, site: str) -> None:
+def test_expired_lease_is_free_and_its_late_holder_changes_nothing(kind: str, site: str) -> None:
     kept = rate_limit.limiter_store()
     assert kept.claim(rate_request(site, lease_seconds=0.2), 1) is None
     with rate_limit.acquire(rate_request(site, wait_seconds=20)):
@@ -69,7 +69,7 @@ def test_a_lease_ends_by_itself_and_its_late_holder_takes_nothing_away(kind: str
             pass
 
 
-def test_a_pause_holds_for_one_account_at_one_host(kind: str, site: str) -> None:
+def test_pause_holds_for_one_account_at_one_host(kind: str, site: str) -> None:
     rate_limit.pause(site, 100, account="Anna")
     for account in ("", "anna", "Ben"):
         with rate_limit.acquire(rate_request(site, account=account)):
@@ -85,13 +85,13 @@ def test_a_pause_holds_for_one_account_at_one_host(kind: str, site: str) -> None
         pass
 
 
-def test_a_shorter_pause_does_not_end_a_longer_one(kind: str, site: str) -> None:
+def test_shorter_pause_does_not_end_a_longer_one(kind: str, site: str) -> None:
     rate_limit.pause(site, 100)
     rate_limit.pause(site, 2)
     assert rate_limit.limiter_store().paused_for(site, "") > 50
 
 
-def test_a_pause_is_at_most_a_day(kind: str, site: str) -> None:
+def test_pause_is_at_most_a_day(kind: str, site: str) -> None:
     rate_limit.pause(site, 1e9)
     assert 86_000 < rate_limit.limiter_store().paused_for(site, "") <= 86_400
 
@@ -133,7 +133,7 @@ def test_redis_that_does_not_answer_is_replaced_by_the_database(site: str, monke
 
 
 @pytest.mark.parametrize("hours", [-24, -1])
-def test_a_clock_set_back_does_not_stall_a_host(site: str, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_set_back_does_not_stall_a_host(site: str, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = rate_limit.DatabaseLimiter()
     assert kept.claim(rate_request(site, spacing_seconds=5, lease_seconds=60), 1) is None
     real = time.time
@@ -141,19 +141,19 @@ def test_a_clock_set_back_does_not_stall_a_host(site: str, hours: int, monkeypat
     assert kept.claim(rate_request(site), 2) is None
 
 
-def test_a_known_host_costs_two_queries(site: str, django_assert_num_queries: Callable[[int], Any]) -> None:
+def test_known_host_costs_two_queries(site: str, django_assert_num_queries: Callable[[int], Any]) -> None:
     with rate_limit.acquire(rate_request(site)):
         pass
     with django_assert_num_queries(2), rate_limit.acquire(rate_request(site)):
         pass
 
 
-def test_a_site_is_not_asked_inside_a_transaction(site: str) -> None:
+def test_site_is_not_asked_inside_a_transaction(site: str) -> None:
     with pytest.raises(RuntimeError, match="transaction"), transaction.atomic(), rate_limit.acquire(rate_request(site)):
         pass
 
 
-def test_idle_hosts_are_forgotten(site: str) -> None:
+def test_idle_hosts_are_deleted(site: str) -> None:
     with rate_limit.acquire(rate_request(site)):
         pass
     HostPace.objects.create(host="old.example", next_at_ms=1000)
@@ -161,7 +161,7 @@ def test_idle_hosts_are_forgotten(site: str) -> None:
     assert HostPace.objects.filter(host=site).exists()
 
 
-def test_a_busy_holder_is_a_wait_that_may_end_early(site: str) -> None:
+def test_wait_for_a_busy_host_may_end_early(site: str) -> None:
     kept = rate_limit.DatabaseLimiter()
     assert kept.claim(rate_request(site, lease_seconds=60), 1) is None
     wait = kept.claim(rate_request(site), 2)
@@ -175,7 +175,7 @@ def get() -> Iterator[Callable[..., Any]]:
     shared._shared.close()
 
 
-def test_a_throttled_account_is_not_asked_again_and_others_are(serve: Serve, get: Callable[..., Any]) -> None:
+def test_throttled_account_is_paused_and_others_are_not(serve: Serve, get: Callable[..., Any]) -> None:
     def handler(request: Seen) -> bytes:
         return page() if request.target == "/fine" else page(b"", "429 Slow", retry_after="50")
 
@@ -190,14 +190,14 @@ def test_a_throttled_account_is_not_asked_again_and_others_are(serve: Serve, get
     assert get(server.url("/fine"), account="ben", spacing_seconds=0).status == 200
 
 
-def test_a_pause_holds_although_the_caller_reads_the_status_itself(serve: Serve, get: Callable[..., Any]) -> None:
+def test_pause_holds_although_the_caller_reads_the_status_itself(serve: Serve, get: Callable[..., Any]) -> None:
     server = serve(lambda request: page(b"", "429 Slow", retry_after="50"))
     assert get(server.url(), raise_for_status=False, spacing_seconds=0).status == 429
     with pytest.raises(Busy):
         get(server.url(), spacing_seconds=0)
 
 
-def test_trouble_pauses_a_host_only_if_it_says_so(serve: Serve, get: Callable[..., Any]) -> None:
+def test_error_pauses_a_host_only_with_retry_after(serve: Serve, get: Callable[..., Any]) -> None:
     server = serve(lambda request: page(b"", "503 Ill"))
     for _ in range(2):
         with pytest.raises(ServerTrouble):
@@ -218,7 +218,7 @@ def test_pages_of_one_host_are_a_second_apart_by_default(serve: Serve, get: Call
     assert len(server.seen) == 1
 
 
-def test_the_deadline_does_not_run_while_we_wait_for_our_turn(serve: Serve, get: Callable[..., Any]) -> None:
+def test_waiting_for_the_rate_limit_does_not_use_the_deadline(serve: Serve, get: Callable[..., Any]) -> None:
     server = serve(lambda request: page())
     get(server.url(), spacing_seconds=1.2)
     assert get(server.url(), deadline_seconds=1.0, wait_seconds=20).status == 200

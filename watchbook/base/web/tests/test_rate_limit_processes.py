@@ -41,7 +41,7 @@ def _read(path: str) -> list[tuple[str, int, float]]:
     return [(word, int(pid), float(moment)) for word, pid, moment in map(str.split, lines)]
 
 
-def test_two_processes_take_turns_and_keep_the_distance(plan: dict[str, Any]) -> None:
+def test_two_processes_share_one_rate_limit(plan: dict[str, Any]) -> None:
     workers = [_start(plan) for _ in range(2)]
     assert [worker.wait(60) for worker in workers] == [0, 0]
     entries = sorted(_read(plan["log"]), key=lambda entry: entry[2])
@@ -51,7 +51,7 @@ def test_two_processes_take_turns_and_keep_the_distance(plan: dict[str, Any]) ->
     assert starts[-1] - starts[0] > 0.9 * 9 * plan["spacing"]
 
 
-def test_a_killed_holder_frees_the_host_when_its_lease_ends(plan: dict[str, Any]) -> None:
+def test_killed_holder_frees_the_host_when_its_lease_ends(plan: dict[str, Any]) -> None:
     holder = _start({**plan, "turns": 0, "lease": 3})
     try:
         ends = time.monotonic() + 30

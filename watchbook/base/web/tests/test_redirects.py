@@ -34,7 +34,7 @@ def test_five_redirects_are_followed_and_listed(serve: Serve, client: Client) ->
     assert answer.request_count == count.requests == len(server.seen) == 6
 
 
-def test_the_sixth_hop_is_one_too_many(serve: Serve, client: Client) -> None:
+def test_sixth_redirect_is_refused(serve: Serve, client: Client) -> None:
     server = serve(hops(6))
     with pytest.raises(TooManyRedirects):
         client.get(server.url("/0"))
@@ -49,7 +49,7 @@ def test_redirect_loop_is_found_immediately(serve: Serve, client: Client, locati
     assert len(server.seen) == 1
 
 
-def test_a_loop_of_two_is_noticed(serve: Serve, client: Client) -> None:
+def test_loop_of_two_redirects_is_found(serve: Serve, client: Client) -> None:
     server = serve(lambda request: redirect("/b" if request.target == "/a" else "/a"))
     with pytest.raises(TooManyRedirects):
         client.get(server.url("/a"))
@@ -68,14 +68,14 @@ def test_every_kind_of_redirect_is_followed_within_the_host(serve: Serve, client
      "gopher://127.0.0.1:6379/_X", "data:text/html,x", "http://user@example.com/", "http://2130706433/",
      "/a\\b", "http://example.com:22/", "/" + "x" * 10_000, "http://metadata.google.internal/"],
 )  # fmt: skip
-def test_a_hop_to_a_bad_place_is_refused(serve: Serve, client: Client, location: str) -> None:
+def test_redirect_to_a_refused_address_is_refused(serve: Serve, client: Client, location: str) -> None:
     server = serve(lambda request: redirect(location))
     with counted() as count, pytest.raises(Refused):
         client.get(server.url())
     assert count.requests == 1
 
 
-def test_a_hop_to_another_port_of_loopback_opens_no_socket(
+def test_hop_to_another_port_of_loopback_opens_no_socket(
     serve: Serve, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = serve(lambda request: page(b"leak"), trusted=False)
@@ -94,19 +94,19 @@ def test_a_hop_to_another_port_of_loopback_opens_no_socket(
         b"HTTP/1.1 302 Found\r\nLocation: /a\rSet-Cookie: x=y\r\nContent-Length: 0\r\n\r\n",
     ],
 )
-def test_a_redirect_to_nowhere_is_a_bad_answer(serve: Serve, client: Client, answer: bytes) -> None:
+def test_redirect_without_a_target_is_a_bad_response(serve: Serve, client: Client, answer: bytes) -> None:
     server = serve(lambda request: raw(answer))
     with pytest.raises(BadAnswer):
         client.get(server.url())
 
 
-def test_a_line_break_in_a_location_ends_it(serve: Serve, client: Client) -> None:
+def test_line_break_in_a_location_ends_it(serve: Serve, client: Client) -> None:
     answer = b"HTTP/1.1 302 Found\r\nLocation: /b\r\nX-Evil: yes\r\nContent-Length: 0\r\n\r\n"
     server = serve(lambda request: page() if request.target == "/b" else answer)
     assert client.get(server.url("/a")).url == server.url("/b")
 
 
-def test_credentials_and_own_headers_stay_at_home(serve: Serve, client: Client) -> None:
+def test_credentials_and_own_headers_are_not_sent_to_another_host(serve: Serve, client: Client) -> None:
     other = serve(lambda request: redirect(home.url("/back")) if request.target == "/" else page())
     home = serve(lambda request: redirect(other.url()) if request.target == "/" else page())
     client.get(
@@ -120,7 +120,7 @@ def test_credentials_and_own_headers_stay_at_home(serve: Serve, client: Client) 
         assert (away.headers["user-agent"], away.headers["accept-language"]) == ("Tester", "zh")
 
 
-def test_credentials_go_along_within_the_origin(serve: Serve, client: Client) -> None:
+def test_credentials_are_sent_within_the_origin(serve: Serve, client: Client) -> None:
     server = serve(lambda request: page() if request.target == "/b" else redirect("/b"))
     client.get(server.url("/a"), secrets={"Authorization": "Bearer x"}, headers={"X-Custom": "y"})
     assert server.seen[1].headers["authorization"] == "Bearer x"
@@ -137,7 +137,7 @@ def test_cookies_of_a_jar_go_only_to_the_host_that_set_them(serve: Serve, client
     assert "cookie" not in other.seen[0].headers
 
 
-def test_a_gate_that_sets_a_cookie_and_sends_us_back_is_passed_with_a_jar(serve: Serve, client: Client) -> None:
+def test_gate_that_sets_a_cookie_and_sends_us_back_is_passed_with_a_jar(serve: Serve, client: Client) -> None:
     def handler(request: Seen) -> bytes:
         return page(b"inside") if "pass=1" in request.headers.get("cookie", "") else redirect("/", set_cookie="pass=1")
 
@@ -156,7 +156,7 @@ def test_a_gate_that_sets_a_cookie_and_sends_us_back_is_passed_with_a_jar(serve:
         {"allow_downgrade": False},
     ],
 )
-def test_a_downgrade_is_refused_when_something_is_at_stake(
+def test_downgrade_is_refused_when_something_is_at_stake(
     serve: Serve, https: MakeContext, wishes: dict, client: Client
 ) -> None:
     plain = serve(lambda request: page(b"open"))
@@ -167,7 +167,7 @@ def test_a_downgrade_is_refused_when_something_is_at_stake(
     assert plain.connections == 0
 
 
-def test_a_downgrade_with_a_filled_jar_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_downgrade_with_a_filled_jar_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
     plain = serve(lambda request: page(b"open"))
     safe = serve(lambda request: redirect(plain.url()), tls=https())
     jar = CookieJar()
@@ -177,7 +177,7 @@ def test_a_downgrade_with_a_filled_jar_is_refused(serve: Serve, https: MakeConte
     assert plain.connections == 0
 
 
-def test_a_downgrade_of_a_public_page_is_followed(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_downgrade_of_a_public_page_is_followed(serve: Serve, https: MakeContext, client: Client) -> None:
     plain = serve(lambda request: page(b"open"))
     safe = serve(lambda request: redirect(plain.url()), tls=https())
     assert client.get(safe.url()).body == b"open"
@@ -189,7 +189,7 @@ def test_without_following_a_redirect_is_the_answer(serve: Serve, client: Client
     assert (answer.status, answer.headers["location"]) == (302, "/read.php?tid=1&page=7")
 
 
-def test_a_delivery_is_not_redirected(serve: Serve, client: Client) -> None:
+def test_delivery_is_not_redirected(serve: Serve, client: Client) -> None:
     other = serve(lambda request: page())
     server = serve(lambda request: redirect(other.url(), "307 Temporary"))
     with pytest.raises(TooManyRedirects) as caught:

@@ -26,14 +26,14 @@ def cause(client: Client, url: str) -> str:
     return caught.value.detail
 
 
-def test_a_good_certificate_passes(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_good_certificate_passes(serve: Serve, https: MakeContext, client: Client) -> None:
     server = serve(lambda request: page(b"safe"), tls=https())
     assert client.get(server.url()).body == b"safe"
     assert client.get(server.url()).body == b"safe"
     assert server.connections == 1
 
 
-def test_the_name_is_checked_although_the_address_is_dialled(
+def test_name_is_checked_although_the_address_is_dialled(
     serve: Serve, https: MakeContext, trust: Callable[[str], None]
 ) -> None:
     names: list[str | None] = []
@@ -47,21 +47,21 @@ def test_the_name_is_checked_although_the_address_is_dialled(
     assert "mismatch" in cause(client, f"https://bad.example:{server.port}/")
 
 
-def test_a_wrong_name_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_wrong_name_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
     assert "mismatch" in cause(client, serve(lambda request: page(), tls=https("other.example")).url())
 
 
-def test_an_expired_certificate_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_expired_certificate_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
     context = https(not_after=datetime(2020, 1, 1, tzinfo=UTC), not_before=datetime(2019, 1, 1, tzinfo=UTC))
     assert "expired" in cause(client, serve(lambda request: page(), tls=context).url())
 
 
-def test_an_unknown_authority_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_unknown_authority_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
     context = https(by=trustme.CA())
     assert "certificate" in cause(client, serve(lambda request: page(), tls=context).url())
 
 
-def test_an_outdated_protocol_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
+def test_outdated_protocol_is_refused(serve: Serve, https: MakeContext, client: Client) -> None:
     context = https()
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
@@ -75,7 +75,7 @@ def test_plain_http_where_tls_is_expected_is_refused(serve: Serve, client: Clien
         client.get(f"https://{server.door}/", deadline_seconds=1)
 
 
-def test_a_stalled_handshake_ends_at_the_deadline(client: Client, trust: Callable[[str], None]) -> None:
+def test_stalled_handshake_ends_at_the_deadline(client: Client, trust: Callable[[str], None]) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -84,7 +84,7 @@ def test_a_stalled_handshake_ends_at_the_deadline(client: Client, trust: Callabl
             client.get(f"https://127.0.0.1:{listener.getsockname()[1]}/", deadline_seconds=0.5)
 
 
-def test_a_garbled_handshake_is_refused(client: Client, trust: Callable[[str], None]) -> None:
+def test_garbled_handshake_is_refused(client: Client, trust: Callable[[str], None]) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

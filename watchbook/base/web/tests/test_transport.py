@@ -64,21 +64,19 @@ def named(site: RawServer) -> Iterator[Callable[[Names], Client]]:
         client.close()
 
 
-def test_the_guard_sits_where_the_library_looks_for_it() -> None:
+def test_guard_replaces_the_connection_layer_of_the_library() -> None:
     own = Transport(system_resolver, idle_connections=1)
     assert isinstance(own._pool._network_backend, CheckedBackend)
     own.close()
 
 
-def test_a_name_with_public_addresses_is_fetched(site: RawServer, named: Callable[[Names], Client]) -> None:
+def test_name_with_public_addresses_is_fetched(site: RawServer, named: Callable[[Names], Client]) -> None:
     answer = named({"a.example": [["127.0.0.2"]]}).get(f"http://a.example:{site.port}/")
     assert answer.body == b"public"
     assert site.seen[0].headers["host"] == f"a.example:{site.port}"
 
 
-def test_a_name_that_changes_its_mind_is_dialled_at_the_checked_address(
-    site: RawServer, named: Callable[[Names], Client]
-) -> None:
+def test_rebound_name_is_connected_at_the_checked_address(site: RawServer, named: Callable[[Names], Client]) -> None:
     client = named({"a.example": [["127.0.0.2"], ["127.0.0.1"]]})
     assert client.get(f"http://a.example:{site.port}/").body == b"public"
     client.close()
@@ -110,7 +108,7 @@ def test_one_bad_address_refuses_the_name(
     assert (site.connections, count.requests) == (0, 0)
 
 
-def test_an_alias_of_a_local_name_is_refused(site: RawServer) -> None:
+def test_alias_of_a_local_name_is_refused(site: RawServer) -> None:
     aliases = {"a.example": "b.example", "b.example": "localhost"}
 
     def resolver(host: str, port: int) -> list[str]:
@@ -121,9 +119,7 @@ def test_an_alias_of_a_local_name_is_refused(site: RawServer) -> None:
     assert site.connections == 0
 
 
-def test_the_allowed_network_works_and_its_neighbour_does_not(
-    site: RawServer, named: Callable[[Names], Client]
-) -> None:
+def test_allowed_network_works_and_its_neighbour_does_not(site: RawServer, named: Callable[[Names], Client]) -> None:
     client = named({"in.example": [["127.0.0.2"]], "next.example": [["127.0.0.3"]]})
     assert client.get(f"http://127.0.0.2:{site.port}/").status == 200
     assert client.get(f"http://in.example:{site.port}/").status == 200
@@ -132,7 +128,7 @@ def test_the_allowed_network_works_and_its_neighbour_does_not(
             client.get(f"http://{host}:{site.port}/")
 
 
-def test_a_trusted_name_may_lead_anywhere(
+def test_trusted_name_may_lead_anywhere(
     serve: Callable[..., RawServer], trust: Callable[[str], None], named: Callable[[Names], Client]
 ) -> None:
     server = serve(lambda request: page(b"inside"), trusted=False)
@@ -143,7 +139,7 @@ def test_a_trusted_name_may_lead_anywhere(
         client.get(f"http://127.0.0.1:{server.port}/")
 
 
-def test_an_unknown_name_reads_like_a_closed_port(site: RawServer, named: Callable[[Names], Client]) -> None:
+def test_unknown_name_reads_like_a_closed_port(site: RawServer, named: Callable[[Names], Client]) -> None:
     client = named({"none.example": [[]], "closed.example": [["127.0.0.2"]]})
     site.close()
     said = set()
@@ -154,7 +150,7 @@ def test_an_unknown_name_reads_like_a_closed_port(site: RawServer, named: Callab
     assert len(said) == 1
 
 
-def test_a_slow_lookup_ends_at_the_deadline(site: RawServer) -> None:
+def test_slow_lookup_ends_at_the_deadline(site: RawServer) -> None:
     let_go = threading.Event()
 
     def resolver(host: str, port: int) -> list[str]:
@@ -167,14 +163,14 @@ def test_a_slow_lookup_ends_at_the_deadline(site: RawServer) -> None:
     assert site.connections == 0
 
 
-def test_the_second_address_is_tried_when_the_first_is_closed(
+def test_second_address_is_tried_when_the_first_is_closed(
     site: RawServer, named: Callable[[Names], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WATCHBOOK_TRUSTED_NETWORKS", "127.0.0.0/30")
     assert named({"a.example": [["127.0.0.3", "127.0.0.2"]]}).get(f"http://a.example:{site.port}/").status == 200
 
 
-def test_a_connection_that_ended_elsewhere_is_refused(
+def test_connection_that_ended_elsewhere_is_refused(
     site: RawServer, named: Callable[[Names], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = socket.create_connection
@@ -196,7 +192,7 @@ def test_proxies_of_the_environment_are_ignored(
     assert proxy.connections == 0
 
 
-def test_a_kept_connection_needs_no_second_lookup(site: RawServer, named: Callable[[Names], Client]) -> None:
+def test_kept_connection_needs_no_second_lookup(site: RawServer, named: Callable[[Names], Client]) -> None:
     client = named({"a.example": [["127.0.0.2"]]})
     for _ in range(3):
         client.get(f"http://a.example:{site.port}/")
@@ -227,12 +223,12 @@ def _with_port(text: str, port: int) -> str:
     return text
 
 
-def test_a_unix_socket_is_never_opened() -> None:
+def test_unix_socket_is_never_opened() -> None:
     with pytest.raises(Refused):
         CheckedBackend().connect_unix_socket("/run/docker.sock")
 
 
-def test_what_is_read_ahead_is_seen_where_we_look_for_it(
+def test_bytes_read_ahead_are_found_in_the_stream(
     serve: Callable[..., RawServer], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check for bytes after an answer looks into private places of the library."""

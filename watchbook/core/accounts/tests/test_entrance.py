@@ -108,7 +108,7 @@ def test_reset_mail_goes_to_the_stored_spelling(alice: User, client: Client) -> 
     assert [message.to for message in mail.outbox] == [["alice@example.com"]]
 
 
-def test_reset_and_sign_up_do_not_tell_who_has_an_account(alice: User, operator: User) -> None:
+def test_reset_and_sign_up_do_not_reveal_who_has_an_account(alice: User, operator: User) -> None:
     known = Client().post("/accounts/password/reset/", {"email": "alice@example.com"})
     unknown = Client().post("/accounts/password/reset/", {"email": "nobody@example.com"})
     assert (known.status_code, known.url) == (unknown.status_code, unknown.url)
@@ -125,7 +125,7 @@ def test_sign_in_says_the_same_for_unknown_and_wrong(alice: User, sign_in: Any) 
     assert wrong.context["form"].errors == unknown.context["form"].errors
 
 
-def test_an_unknown_account_costs_a_hash_like_a_known_one(alice: User, sign_in: Any, monkeypatch: Any) -> None:
+def test_unknown_account_costs_a_hash_like_a_known_one(alice: User, sign_in: Any, monkeypatch: Any) -> None:
     from django.contrib.auth.hashers import BCryptSHA256PasswordHasher
 
     hashed = []

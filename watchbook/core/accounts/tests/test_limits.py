@@ -78,7 +78,7 @@ def test_counts_are_in_the_shared_cache_not_in_the_process(alice: User) -> None:
     assert is_slowed_down(fail("203.0.113.5", 1))
 
 
-def test_tries_that_are_not_heard_leave_no_row(alice: User) -> None:
+def test_refused_attempts_leave_no_row(alice: User) -> None:
     fail("203.0.113.5", 9)
     assert AuditEvent.objects.filter(event="login.failed").count() == 5
 

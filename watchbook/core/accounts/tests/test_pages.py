@@ -46,7 +46,7 @@ def test_page_is_drawn(url: str, language: str, alice: User) -> None:
         "/accounts/confirm-email/nothing/", "/accounts/password/reset/key/1-abc/",
     ],
 )  # fmt: skip
-def test_page_of_the_entrance_is_drawn(url: str, client: Client, operator: User) -> None:
+def test_page_before_sign_in_is_rendered(url: str, client: Client, operator: User) -> None:
     answer = client.get(url)
     assert answer.status_code == 200
     assert " style=" not in answer.content.decode()
@@ -160,7 +160,7 @@ def test_what_people_may_see(alice: User, operator: User) -> None:
     assert access.viewer_scopes(alice) == []
 
 
-def test_the_account_page_lists_what_concerns_its_safety(alice: User, bob: User) -> None:
+def test_account_page_lists_what_concerns_its_safety(alice: User, bob: User) -> None:
     audit.record("login.ok", actor=bob)
     audit.record("password.changed", actor=alice)
     for _ in range(30):

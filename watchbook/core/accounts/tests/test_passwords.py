@@ -88,7 +88,7 @@ def test_change_needs_the_old_password(alice: User) -> None:
     assert alice.check_password(PASSWORD)
 
 
-def test_other_sessions_end_on_wish(alice: User) -> None:
+def test_user_can_end_all_other_sessions(alice: User) -> None:
     here, elsewhere = client_of(alice), client_of(alice)
     assert here.post("/account/sessions/end/", {"password": "a wrong guess"}).status_code == 200
     assert elsewhere.get("/account/").status_code == 200

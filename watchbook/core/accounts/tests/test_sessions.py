@@ -13,7 +13,7 @@ from watchbook.core.accounts.sessions import SessionStore, row_name
 pytestmark = pytest.mark.django_db
 
 
-def test_the_row_holds_neither_the_cookie_nor_the_content(alice: Any) -> None:
+def test_row_holds_neither_the_cookie_nor_the_content(alice: Any) -> None:
     store = SessionStore()
     store["mfa.totp.secret"] = "JBSWY3DPEHPK3PXP"
     store.save()
@@ -24,7 +24,7 @@ def test_the_row_holds_neither_the_cookie_nor_the_content(alice: Any) -> None:
     assert SessionStore(store.session_key)["mfa.totp.secret"] == "JBSWY3DPEHPK3PXP"
 
 
-def test_a_row_name_opens_nothing(alice: Any) -> None:
+def test_row_name_opens_nothing(alice: Any) -> None:
     client = client_of(alice)
     assert client.get("/account/").status_code == 200
     client.cookies["watchbook_session"] = Session.objects.get().session_key

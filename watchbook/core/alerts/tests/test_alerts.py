@@ -110,7 +110,7 @@ def test_members_see_no_details_of_the_server(channels, operator):
     assert notified() == set()
 
 
-def test_a_level_that_is_none_is_a_mistake():
+def test_unknown_level_is_an_error():
     with pytest.raises(ValueError, match="P0, P1 or P2"):
         open_alert("x", level="P9", **WORDS)
 
@@ -123,7 +123,7 @@ def test_inside_a_transaction_that_rolls_back_nothing_opens(channels):
     assert not Delivery.objects.exists()
 
 
-def test_the_page_shows_open_and_past_ones_as_text(channels, operator):
+def test_page_shows_open_and_past_ones_as_text(channels, operator):
     evil = '"><img src=x onerror=alert(1)>'
     open_alert("a", level="P1", source="notes", title=evil, message=evil)
     open_alert("b", level="P2", source="nga", title="5 floors missing", message="")
@@ -137,12 +137,12 @@ def test_the_page_shows_open_and_past_ones_as_text(channels, operator):
     assert "5 floors missing" in page
 
 
-def test_a_stranger_is_sent_to_the_door():
+def test_anonymous_user_is_redirected_to_sign_in():
     assert client_of().get("/alerts/").status_code == 302
     assert client_of().get("/api/v1/alerts").status_code == 401
 
 
-def test_the_api_lists_by_state(operator):
+def test_api_lists_by_state(operator):
     open_alert("a", level="P1", **WORDS)
     open_alert("b", level="P2", **WORDS)
     resolve_alert("b")
@@ -160,7 +160,7 @@ def test_the_api_lists_by_state(operator):
         assert refused.json()["error"]["details"][0]["field"] == query[:-2]
 
 
-def test_the_api_lists_by_system(operator):
+def test_api_lists_by_system(operator):
     open_alert("a", level="P1", **{**WORDS, "source": "notes"})
     open_alert("b", level="P1", **{**WORDS, "source": "reddit"})
     headers = {"Authorization": f"Bearer {tokens.make(operator, ['read'], 1)[1]}"}

@@ -30,7 +30,7 @@ def reading(language: str):
     return client_of(make_person(f"reader-{language}", is_staff=True, language=language))
 
 
-def test_each_reader_sees_it_in_the_own_language():
+def test_alert_is_shown_in_the_language_of_the_reader():
     opened()
     resolve_alert("x", NOTE)
     kept = Alert.objects.past().get()
@@ -44,7 +44,7 @@ def test_each_reader_sees_it_in_the_own_language():
     assert '<span class="sub">Websites</span>' in english
 
 
-def test_the_home_page_and_the_api_say_the_same():
+def test_home_page_and_the_api_say_the_same():
     opened()
     chinese = reading("zh-hans")
     assert "投递失败：Hafen" in chinese.get("/").text
@@ -71,7 +71,7 @@ def test_each_user_is_notified_in_the_own_language():
     assert titles == {"Deliveries failing: Hafen"}, "programs read the same words for every recipient"
 
 
-def test_a_refreshed_one_says_the_newest_figures():
+def test_refreshed_alert_shows_the_newest_figures():
     opened()
     alert = opened(message=Sentence("Last response: %(error)s", {"error": "503"}))
     with translation.override("zh-hans"):
@@ -87,12 +87,12 @@ def test_plain_words_and_rows_from_before_stay_as_they_are():
         assert plain.message == "the other side said: 100 %s"
 
 
-def test_a_sentence_whose_values_no_longer_fit_is_shown_as_it_was_written():
+def test_sentence_whose_values_no_longer_fit_is_shown_as_it_was_written():
     alert = opened()
     alert.sentences["title"]["values"] = {"other": 1}
     alert.save()
     assert Alert.objects.get(pk=alert.pk).title == "Deliveries failing: Hafen"
 
 
-def test_a_system_that_is_gone_is_named_as_it_was_kept():
+def test_system_that_is_gone_is_named_as_it_was_kept():
     assert opened(source="tides").source_title == "tides"

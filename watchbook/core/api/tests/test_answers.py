@@ -39,7 +39,7 @@ def test_refusal_is_an_envelope(what: str, status: int, code: str, program: Clie
     assert "Traceback" not in answer.content.decode()
 
 
-def test_a_database_that_fails_is_a_pause(program: Client) -> None:
+def test_database_that_fails_is_a_pause(program: Client) -> None:
     answer = program.get("/api/v1/desk/raise/full")
     assert answer.headers["Retry-After"] == "5"
     assert answer.json()["error"]["details"]["request_id"]

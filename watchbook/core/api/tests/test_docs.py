@@ -36,7 +36,7 @@ def test_our_words_are_in_the_readers_language(alice: User) -> None:
     assert "are in English" not in shown
 
 
-def test_the_theme_of_the_account_is_kept(alice: User) -> None:
+def test_theme_of_the_account_is_kept(alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(theme="dark")
     assert '<html lang="en" data-theme="dark">' in page(alice)
 

@@ -39,11 +39,11 @@ def test_every_operation_declares_that_it_refuses_unknown_input() -> None:
     assert list(paths["/api/v1/desk/things"]["post"]["responses"]) == [200, 401, 403, 413, 422, 429]
 
 
-def test_a_system_with_an_envelope_of_its_own_declares_that() -> None:
+def test_system_with_an_envelope_of_its_own_declares_that() -> None:
     assert shape_at("/api/v1/own/fail", "get", 401) == "OwnRefusal"
 
 
-def test_a_key_that_is_not_declared_is_a_mistake_of_ours(alice: User, with_token: Any) -> None:
+def test_key_that_is_not_declared_is_a_mistake_of_ours(alice: User, with_token: Any) -> None:
     client: Client = with_token(alice)
     client.raise_request_exception = False
     assert client.get("/api/v1/desk/named/no").json() == {"name": "x"}

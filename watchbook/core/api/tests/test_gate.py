@@ -50,7 +50,7 @@ def test_wrong_header_is_401_even_with_a_session(header: str, alice: User) -> No
     assert client.get("/api/v1/desk/who", HTTP_AUTHORIZATION=header).status_code == 401
 
 
-def test_token_in_the_query_is_not_looked_at(alice: User, client: Client) -> None:
+def test_token_in_the_query_is_ignored(alice: User, client: Client) -> None:
     _token, plain = tokens.make(alice, ["read"])
     for name in ("token", "access_token", "key"):
         assert client.get("/api/v1/desk/who", {name: plain}).status_code == 401

@@ -54,7 +54,7 @@ def test_last_runs_are_the_newest_of_each_job_in_one_query(django_assert_num_que
     assert found["test.wanted"] == []
 
 
-def test_the_board_costs_the_same_for_many_runs(pages, django_assert_max_num_queries):
+def test_board_costs_the_same_for_many_runs(pages, django_assert_max_num_queries):
     ended("test.work", 60)
     ended("test.hourly", 40, state=State.FAILED, error="boom", error_code="unexpected")
     with django_assert_max_num_queries(30):
@@ -62,7 +62,7 @@ def test_the_board_costs_the_same_for_many_runs(pages, django_assert_max_num_que
     assert page.status_code == 200
 
 
-def test_the_board_shows_what_runs_what_failed_and_what_comes(pages):
+def test_board_shows_what_runs_what_failed_and_what_comes(pages):
     scheduler.make_due_runs(clock.now())
     ended(
         "test.hourly",
@@ -109,7 +109,7 @@ def test_time_left_is_said_only_after_a_tenth(pages):
         assert (" left</span>" in page) is said
 
 
-def test_a_run_far_slower_than_usual_is_marked(pages):
+def test_run_far_slower_than_usual_is_marked(pages):
     ended("test.work", 8, seconds=10)
     ended("test.work", 1, seconds=600)
     assert "Slow" in pages.get("/operations/jobs/").content.decode()
@@ -124,7 +124,7 @@ def test_run_now_puts_one_run_into_the_queue_however_often_it_is_pressed(pages, 
     assert pages.post("/operations/jobs/no.such/run/").status_code == 404
 
 
-def test_a_waiting_run_is_cancelled_and_an_ended_one_is_run_again(pages):
+def test_queued_run_is_cancelled_and_an_ended_one_is_retried(pages):
     run = queue.enqueue("test.work", {"n": 1})
     pages.post(f"/operations/runs/{run.pk}/stop/")
     assert JobRun.objects.get(pk=run.pk).state == State.CANCELLED
@@ -133,7 +133,7 @@ def test_a_waiting_run_is_cancelled_and_an_ended_one_is_run_again(pages):
     assert (again.state, again.args) == (State.QUEUED, {"n": 1})
 
 
-def test_a_running_run_that_is_stopped_can_write_nothing_more(made_up_jobs, pages):
+def test_running_run_that_is_stopped_can_write_nothing_more(made_up_jobs, pages):
     seen = []
 
     def work(ctx):
@@ -174,7 +174,7 @@ def test_job_and_run_pages(pages):
     assert pages.get("/operations/runs/999999/").status_code == 404
 
 
-def test_a_run_of_a_job_that_is_gone_can_still_be_read(pages):
+def test_run_of_a_job_that_is_gone_can_still_be_read(pages):
     ended("old.job", 1)
     run = JobRun.objects.get()
     assert pages.get(f"/operations/runs/{run.pk}/").status_code == 200
@@ -287,7 +287,7 @@ def test_worker_refuses_unknown_queues_and_no_broker(monkeypatch):
     assert CliRunner().invoke(cli.worker, []).exit_code == 2
 
 
-def test_what_a_process_still_holds_is_handed_back_and_fenced_off():
+def test_runs_of_a_stopping_process_are_requeued_and_fenced():
     from watchbook.core.jobs import queue
 
     run = queue.claim(queue.enqueue("test.work", exclusive="a"), queue.process_name("worker"))

@@ -21,21 +21,21 @@ def expire(run: JobRun) -> None:
 
 
 @pytest.mark.django_db
-def test_a_run_is_claimed_once():
+def test_run_is_claimed_once():
     run = queue.enqueue("test.work")
     assert queue.claim(run, "a") is not None
     assert queue.claim(run, "b") is None
 
 
 @pytest.mark.django_db
-def test_the_same_key_is_one_run():
+def test_same_key_is_one_run():
     assert queue.enqueue("test.work", key="k") is not None
     assert queue.enqueue("test.work", key="k") is None
     assert JobRun.objects.count() == 1
 
 
 @pytest.mark.django_db
-def test_a_run_is_not_taken_before_it_is_due():
+def test_run_is_not_taken_before_it_is_due():
     queue.enqueue("test.work", due_at=clock.now() + timedelta(minutes=1))
     assert queue.claim_next(QUEUES, "a") is None
 
@@ -53,14 +53,14 @@ def test_one_exclusive_name_runs_at_a_time():
 
 
 @pytest.mark.django_db
-def test_done_is_done(made_up_jobs):
+def test_finished_run_cannot_change(made_up_jobs):
     made_up_jobs["do"] = lambda ctx, n: Outcome("partly", {"n": n})
     run = runner.run_now("test.work", {"n": 3})
     assert (run.state, run.outcome, run.progress, run.attempt) == (State.DONE, "partly", {"n": 3}, 1)
 
 
 @pytest.mark.django_db
-def test_trouble_is_tried_again_with_growing_waits_and_then_shown(made_up_jobs, noon):
+def test_failed_run_is_retried_with_backoff_and_then_shown(made_up_jobs, noon):
     def fail(ctx):
         raise RuntimeError("the roof leaks")
 
@@ -90,7 +90,7 @@ def test_waiting_is_not_an_attempt(made_up_jobs, noon):
 
 
 @pytest.mark.django_db
-def test_giving_up_fails_immediately(made_up_jobs):
+def test_give_up_fails_the_run_immediately(made_up_jobs):
     def give_up(ctx):
         raise GiveUp("no such board", "unknown")
 
@@ -100,7 +100,7 @@ def test_giving_up_fails_immediately(made_up_jobs):
 
 
 @pytest.mark.django_db
-def test_a_second_one_by_hand_is_refused_while_the_first_runs():
+def test_second_manual_run_is_refused_while_the_first_runs():
     first = queue.enqueue("test.work", exclusive="x")
     queue.claim(first, "a")
     with pytest.raises(GiveUp, match="already running"):
@@ -108,7 +108,7 @@ def test_a_second_one_by_hand_is_refused_while_the_first_runs():
 
 
 @pytest.mark.django_db
-def test_a_dead_workers_run_is_taken_back_and_after_three_times_shown_as_crashed():
+def test_run_of_a_stopped_worker_is_requeued_and_crashed_after_three_times():
     run = queue.enqueue("test.work")
     for _ in range(2):
         expire(queue.claim(run, "a"))
@@ -122,7 +122,7 @@ def test_a_dead_workers_run_is_taken_back_and_after_three_times_shown_as_crashed
 
 
 @pytest.mark.django_db
-def test_a_worker_that_slept_past_its_lease_writes_nothing():
+def test_worker_with_an_expired_lease_writes_nothing():
     run = queue.enqueue("test.work")
     sleeper = JobContext(queue.claim(run, "sleeper"), lease_seconds=60)
     expire(run)
@@ -139,7 +139,7 @@ def test_a_worker_that_slept_past_its_lease_writes_nothing():
 
 
 @pytest.mark.django_db
-def test_a_job_that_makes_progress_keeps_its_lease(made_up_jobs):
+def test_job_that_makes_progress_keeps_its_lease(made_up_jobs):
     seen = []
 
     def long_work(ctx):
@@ -169,7 +169,7 @@ def test_two_schedulers_make_one_run_per_slot(noon):
 
 
 @pytest.mark.django_db
-def test_three_days_off_make_one_run(noon):
+def test_three_missed_days_create_one_run(noon):
     scheduler.make_due_runs(noon)
     later = noon + timedelta(days=3)
     with clock.set_to(later):
@@ -215,7 +215,7 @@ def test_slot_of_a_schedule_is_not_corrected(noon, schedule):
 
 
 @pytest.mark.django_db
-def test_a_run_of_an_unknown_job_is_left_for_a_newer_worker():
+def test_run_of_an_unknown_job_is_left_for_a_newer_worker():
     run = queue.enqueue("test.work")
     JobRun.objects.filter(pk=run.pk).update(name="test.of_tomorrow")
     assert queue.claim_next(QUEUES, "a") is None

@@ -123,7 +123,7 @@ def test_page_names_a_filter_that_it_did_not_apply(world):
     assert "7 days" in page
 
 
-def test_a_text_that_looks_like_a_formula_is_none(world):
+def test_text_that_looks_like_a_formula_is_none(world):
     rows = list(csv.DictReader(io.StringIO(body(world.get(URL, {"format": "csv", "q": "calc"})).decode())))
     assert rows
     assert all(row["error"].startswith("'=cmd") for row in rows)

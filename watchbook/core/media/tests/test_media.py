@@ -255,7 +255,7 @@ def test_expiring_addresses_come_first(site):
     assert [entry.path for entry in site.log.all()] == ["/v.mp4", "/b.png", "/a.png"]
 
 
-def test_switch_off_records_the_address_and_fetches_nothing(site, monkeypatch):
+def test_disabled_switch_stores_the_address_and_fetches_nothing(site, monkeypatch):
     waiting = wish(site, "a.png")
     monkeypatch.setenv("TIDES_MEDIA", "off")
     off = wish(site, "b.png")

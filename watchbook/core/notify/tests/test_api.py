@@ -65,7 +65,7 @@ def test_channel_is_created_changed_and_deleted_through_the_api(program, hooks):
     assert program("GET", path).status_code == 404
 
 
-def test_a_given_secret_is_used_and_not_answered(program, hooks):
+def test_given_secret_is_used_and_not_answered(program, hooks):
     given = {"url": hooks.address("/hook"), "secret": SECRET}
     made = program("POST", "/channels", {"name": "x", "channel_type": "webhook", "config": given}).json()
     assert made["secret"] is None

@@ -96,7 +96,7 @@ def test_refused_message_is_not_sent_and_the_words_of_the_service_are_shown(alic
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_success_page_of_another_server_does_not_count_as_sent(alice, chat, kind):
+def test_success_page_of_another_server_does_not_count_as_sent(alice, chat, kind):
     chat.faults.on().answer(200, "<html>Sign in to the network</html>")
     delivery = actions.send_test(make(alice, kind, good(chat, kind)))
     assert delivery.state == State.FAILED

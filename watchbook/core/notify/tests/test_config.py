@@ -55,17 +55,17 @@ def test_bad_addresses_are_refused(address):
         channels.check("email", {"email": address})
 
 
-def test_a_host_name_in_another_script_travels_in_its_ascii_form():
+def test_host_name_in_another_script_travels_in_its_ascii_form():
     assert channels.check("email", {"email": "a@bücher.example"}) == {"email": "a@xn--bcher-kva.example"}
 
 
-def test_a_name_is_one_line(alice):
+def test_name_is_one_line(alice):
     given = {"email": "alice@example.com"}
     saved = actions.create(alice, name=" Desk\r\nBcc: x@example.com\x00 ", channel_type="email", given=given)
     assert saved.channel.name == "Desk Bcc: x@example.com"
 
 
-def test_a_secret_is_made_when_none_is_given_and_shown_once(alice):
+def test_secret_is_made_when_none_is_given_and_shown_once(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
     assert len(key_of(saved.secret)) == 32
     assert channels.read(saved.channel)["secrets"] == [saved.secret]
@@ -73,7 +73,7 @@ def test_a_secret_is_made_when_none_is_given_and_shown_once(alice):
     assert given.secret == ""
 
 
-def test_the_row_shows_host_method_and_header_names_only(alice):
+def test_row_shows_host_method_and_header_names_only(alice):
     given = {"url": URL, "method": "put", "headers": {"Authorization": "Bearer xyzzy-123"}}
     channel = actions.create(alice, name="x", channel_type="webhook", given=given).channel
     channel.refresh_from_db()
@@ -129,7 +129,7 @@ def test_what_is_kept_inside_cannot_be_set_from_outside():
         channels.check("webhook", {"url": URL, "old_until": "2099-01-01"})
 
 
-def test_a_new_secret_of_ones_own_is_used_beside_the_former_one(alice):
+def test_new_secret_of_ones_own_is_used_beside_the_former_one(alice):
     saved = actions.create(alice, name="x", channel_type="webhook", given={"url": URL})
     actions.update(saved.channel, given={"secret": SECRET})
     assert channels.read(saved.channel)["secrets"] == [SECRET, saved.secret]

@@ -49,7 +49,7 @@ def test_one_of_many_claims_wins(webhook, notification):
     assert (delivery.attempt, delivery.fence, delivery.sequence) == (1, 1, 1)
 
 
-def test_a_channel_is_served_by_one_sender_at_a_time(webhook, notification):
+def test_channel_is_served_by_one_sender_at_a_time(webhook, notification):
     (first,) = outbox.notify([webhook], notification("change:1"))
     (second,) = outbox.notify([webhook], notification("change:2"))
     assert claim(first, "a") is not None
@@ -58,7 +58,7 @@ def test_a_channel_is_served_by_one_sender_at_a_time(webhook, notification):
     assert outbox.deliver_due().sent == 0
 
 
-def test_a_sender_whose_lease_ended_writes_nothing(webhook, hooks, notification):
+def test_sender_whose_lease_ended_writes_nothing(webhook, hooks, notification):
     (delivery,) = outbox.notify([webhook], notification())
     sleeper = claim(delivery, "sleeper")
     Delivery.objects.update(lease_until=Now() - timedelta(seconds=1))
@@ -71,7 +71,7 @@ def test_a_sender_whose_lease_ended_writes_nothing(webhook, hooks, notification)
     assert webhook.failure_count == 0
 
 
-def test_a_late_sender_writes_if_no_other_process_claimed_the_delivery(webhook, notification):
+def test_late_sender_writes_if_no_other_process_claimed_the_delivery(webhook, notification):
     (delivery,) = outbox.notify([webhook], notification())
     sleeper = claim(delivery, "sleeper")
     Delivery.objects.update(lease_until=Now() - timedelta(seconds=1))
@@ -80,7 +80,7 @@ def test_a_late_sender_writes_if_no_other_process_claimed_the_delivery(webhook, 
     assert outbox.deliver_due().sent == 0
 
 
-def test_a_delivery_that_stops_its_sender_repeatedly_is_given_up(webhook, hooks, notification):
+def test_delivery_that_stops_its_sender_repeatedly_is_given_up(webhook, hooks, notification):
     (delivery,) = outbox.notify([webhook], notification())
     for _ in range(20):
         if claim(delivery, "doomed") is None:
@@ -130,7 +130,7 @@ def test_slow_channels_do_not_hold_up_fast_ones(alice, hooks, notification, monk
     assert set(Delivery.objects.values_list("state", flat=True)) == {"sent"}
 
 
-def test_an_endpoint_without_response_fails_at_the_deadline(webhook, hooks, notification, monkeypatch, noon):
+def test_endpoint_without_response_fails_at_the_deadline(webhook, hooks, notification, monkeypatch, noon):
     monkeypatch.setattr(http, "DEADLINE_SECONDS", 0.5)
     hooks.plan("/hook", "hang")
     outbox.notify([webhook], notification())
@@ -139,7 +139,7 @@ def test_an_endpoint_without_response_fails_at_the_deadline(webhook, hooks, noti
     assert (delivery.state, delivery.error_code) == ("pending", "timed_out")
 
 
-def test_a_busy_host_is_not_a_failed_attempt(webhook, hooks, notification, monkeypatch, noon):
+def test_busy_host_is_not_a_failed_attempt(webhook, hooks, notification, monkeypatch, noon):
     from watchbook.base.web.errors import Busy
 
     def busy(*_args, **_kwargs):
@@ -155,9 +155,7 @@ def test_a_busy_host_is_not_a_failed_attempt(webhook, hooks, notification, monke
     assert Delivery.objects.get().state == "sent"
 
 
-def test_an_unexpected_error_is_a_failed_attempt_of_one_delivery(
-    webhook, mailbox, mails, notification, monkeypatch, noon
-):
+def test_unexpected_error_is_a_failed_attempt_of_one_delivery(webhook, mailbox, mails, notification, monkeypatch, noon):
     def burst(*_args, **_kwargs):
         raise RuntimeError("with t0p-secret-value inside")
 
@@ -169,7 +167,7 @@ def test_an_unexpected_error_is_a_failed_attempt_of_one_delivery(
     assert "t0p" not in Delivery.objects.get(channel=webhook).last_error
 
 
-def test_the_job_delivers_and_says_how_much(webhook, hooks, notification):
+def test_job_delivers_and_says_how_much(webhook, hooks, notification):
     assert not jobs.anything_due(clock.now())
     outbox.notify([webhook], notification())
     assert jobs.anything_due(clock.now())
@@ -180,7 +178,7 @@ def test_the_job_delivers_and_says_how_much(webhook, hooks, notification):
     assert runner.run_now("notify.deliver").outcome == "nothing_to_do"
 
 
-def test_the_hook_of_the_system_gets_every_new_state(webhook, hooks, notification, monkeypatch, noon):
+def test_hook_of_the_system_gets_every_new_state(webhook, hooks, notification, monkeypatch, noon):
     heard = []
     monkeypatch.setattr(registry, "source", lambda slug: SimpleNamespace(delivery_changed="made.up:hook"))
     monkeypatch.setattr(registry, "load", lambda dotted: lambda d: heard.append((d.state, d.attempt, d.last_status)))
@@ -193,7 +191,7 @@ def test_the_hook_of_the_system_gets_every_new_state(webhook, hooks, notificatio
     assert heard == [("pending", 1, 500), ("sent", 2, 200), ("pending", 0, None)]
 
 
-def test_an_error_in_a_systems_hook_does_not_send_twice(webhook, hooks, notification, monkeypatch):
+def test_error_in_a_systems_hook_does_not_send_twice(webhook, hooks, notification, monkeypatch):
     monkeypatch.setattr(registry, "source", lambda slug: SimpleNamespace(delivery_changed="made.up:hook"))
     monkeypatch.setattr(registry, "load", lambda dotted: lambda d: 1 / 0)
     outbox.notify([webhook], notification())
@@ -219,7 +217,7 @@ def test_old_deliveries_are_deleted_and_pending_ones_are_kept(webhook, hooks, no
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_a_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails, notification, monkeypatch, width):
+def test_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails, notification, monkeypatch, width):
     whole = deliver.claim
 
     def breaking(delivery, owner):
@@ -233,7 +231,7 @@ def test_a_channel_that_breaks_does_not_stop_the_others(webhook, mailbox, mails,
     assert Delivery.objects.get(channel=webhook).state == "pending"
 
 
-def test_a_run_that_is_asked_to_end_finishes_its_send(webhook, hooks, notification):
+def test_stopping_run_finishes_its_current_delivery(webhook, hooks, notification):
     def ending():
         raise Later(0, "the process is ending")
 

@@ -20,7 +20,7 @@ def hourly(webhook):
     return webhook
 
 
-def test_a_thousand_changes_in_a_minute_are_one_message(hourly, hooks, notification, noon):
+def test_thousand_changes_in_a_minute_are_one_message(hourly, hooks, notification, noon):
     for n in range(1000):
         outbox.notify([hourly], notification(f"change:{n}", subject=f"change {n}"))
     outbox.deliver_due(noon + timedelta(minutes=59))
@@ -46,7 +46,7 @@ def test_two_windows_are_two_messages_with_ids_of_their_own(hourly, hooks, notif
     assert len(hooks.ids()) == 2
 
 
-def test_a_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, notification, noon):
+def test_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, notification, noon):
     hooks.plan("/hook", "500", "ok")
     outbox.notify([hourly], notification("change:1"))
     outbox.notify([hourly], notification("change:2"))
@@ -63,7 +63,7 @@ def test_a_digest_that_failed_is_tried_again_as_the_same_message(hourly, hooks, 
     assert Delivery.objects.get(event_id="change:3").state == "pending"
 
 
-def test_a_late_notification_goes_into_the_next_digest(hourly, hooks, notification, noon):
+def test_late_notification_goes_into_the_next_digest(hourly, hooks, notification, noon):
     outbox.notify([hourly], notification("change:1"))
     outbox.deliver_due(noon + timedelta(hours=1))
     with clock.set_to(noon + timedelta(minutes=30)):  # its transaction committed late
@@ -81,7 +81,7 @@ def test_urgent_notifications_are_sent_immediately(hourly, hooks, notification, 
     assert [came.json()["event_id"] for came in hooks.deliveries()] == ["error:1"]
 
 
-def test_a_channel_disabled_before_the_window_ends_gets_nothing(hourly, hooks, notification, noon):
+def test_channel_disabled_before_the_window_ends_gets_nothing(hourly, hooks, notification, noon):
     outbox.notify([hourly], notification())
     actions.update(hourly, is_active=False)
     outbox.deliver_due(noon + timedelta(hours=1))
@@ -90,7 +90,7 @@ def test_a_channel_disabled_before_the_window_ends_gets_nothing(hourly, hooks, n
     assert Delivery.objects.get().error_code == "paused"
 
 
-def test_a_channel_disabled_during_retries_gets_nothing(hourly, hooks, notification, noon):
+def test_channel_disabled_during_retries_gets_nothing(hourly, hooks, notification, noon):
     hooks.plan("/hook", "500")
     outbox.notify([hourly], notification())
     outbox.deliver_due(noon + timedelta(hours=1))
@@ -100,7 +100,7 @@ def test_a_channel_disabled_during_retries_gets_nothing(hourly, hooks, notificat
     assert len(hooks.deliveries()) == 1
 
 
-def test_a_disabled_account_gets_nothing(alice, webhook, hooks, notification):
+def test_disabled_account_gets_nothing(alice, webhook, hooks, notification):
     outbox.notify([webhook], notification())
     alice.is_active = False
     alice.save()
@@ -109,14 +109,14 @@ def test_a_disabled_account_gets_nothing(alice, webhook, hooks, notification):
     assert Delivery.objects.get().error_code == "account_closed"
 
 
-def test_a_changed_frequency_moves_pending_notifications(hourly, hooks, notification, noon):
+def test_changed_frequency_moves_pending_notifications(hourly, hooks, notification, noon):
     outbox.notify([hourly], notification())
     actions.update(hourly, digest="immediate")
     outbox.deliver_due(noon)
     assert [came.json()["event_id"] for came in hooks.deliveries()] == ["change:1"]
 
 
-def test_a_failed_digest_and_its_members_can_be_resent_separately(hourly, hooks, notification, noon):
+def test_failed_digest_and_its_members_can_be_resent_separately(hourly, hooks, notification, noon):
     hooks.plan("/hook", "400")
     outbox.notify([hourly], notification("change:1"))
     outbox.notify([hourly], notification("change:2"))

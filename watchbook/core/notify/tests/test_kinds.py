@@ -75,12 +75,12 @@ def test_one_file_adds_a_kind_to_pages_api_and_outbox(alice: User, pager, notifi
     assert (delivery.state, pager) == (State.SENT, [("4711", "Three new pages")])
 
 
-def test_an_unknown_type_is_refused_by_the_model(alice: User) -> None:
+def test_unknown_type_is_refused_by_the_model(alice: User) -> None:
     with pytest.raises(ValueError, match="pigeon"):
         NotificationChannel.objects.create(user=alice, name="x", channel_type="pigeon")
 
 
-def test_a_channel_whose_kind_was_uninstalled_fails_with_a_reason(alice: User, pager) -> None:
+def test_channel_whose_kind_was_uninstalled_fails_with_a_reason(alice: User, pager) -> None:
     channel = actions.create(alice, name="On call", channel_type="pager", given={"number": "1"}).channel
     NotificationChannel.objects.filter(pk=channel.pk).update(channel_type="gone")
     channel.refresh_from_db()

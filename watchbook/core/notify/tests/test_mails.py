@@ -19,7 +19,7 @@ def row(event_id: str = "change:1") -> Delivery:
     return Delivery.objects.get(event_id=event_id)
 
 
-def test_a_mail_has_text_html_and_headers_that_stay_the_same(mailbox, mails, notification, noon):
+def test_mail_has_text_html_and_headers_that_stay_the_same(mailbox, mails, notification, noon):
     mails.on("alice@example.com", nth=1).refuse(450)
     outbox.notify([mailbox], notification(thread="monitor:7"))
     outbox.deliver_due(noon)
@@ -54,7 +54,7 @@ def test_mails_of_one_thread_refer_to_the_same_root(mailbox, mails, notification
     assert len({mail.message_id for mail in mails.messages()}) == 3
 
 
-def test_a_refused_address_fails_immediately_and_alone(alice, mailbox, mails, notification, noon):
+def test_refused_address_fails_immediately_and_alone(alice, mailbox, mails, notification, noon):
     gone = actions.create(alice, name="gone", channel_type="email", given={"email": "nobody@example.com"}).channel
     mails.on("nobody@example.com").refuse(550)
     outbox.notify([gone, mailbox], notification())
@@ -74,7 +74,7 @@ def test_every_4xx_is_tried_again(mailbox, mails, notification, noon, stage, cod
     assert row().state == "sent"
 
 
-def test_a_message_that_was_taken_but_not_confirmed_comes_twice_at_most(mailbox, mails, notification, noon):
+def test_accepted_but_unconfirmed_message_arrives_at_most_twice(mailbox, mails, notification, noon):
     mails.on(stage="end").lose()
     outbox.notify([mailbox], notification())
     for hours in range(8):
@@ -85,7 +85,7 @@ def test_a_message_that_was_taken_but_not_confirmed_comes_twice_at_most(mailbox,
     assert (row().state, row().error_code) == ("failed", "mail_unconfirmed")
 
 
-def test_one_lost_confirmation_ends_well(mailbox, mails, notification, noon):
+def test_message_with_one_lost_confirmation_is_delivered(mailbox, mails, notification, noon):
     mails.on(stage="end", first=1).lose()
     outbox.notify([mailbox], notification())
     outbox.deliver_due(noon)
@@ -105,7 +105,7 @@ def test_without_starttls_nothing_is_sent(settings, mailbox, mails, notification
     assert row().state == "pending"
 
 
-def test_a_server_that_says_nothing_is_left_after_a_while(settings, mailbox, mails, notification, noon):
+def test_mail_server_without_response_fails_at_the_deadline(settings, mailbox, mails, notification, noon):
     settings.EMAIL_TIMEOUT = 1
     mails.on(stage="mail").hang()
     outbox.notify([mailbox], notification())
@@ -113,7 +113,7 @@ def test_a_server_that_says_nothing_is_left_after_a_while(settings, mailbox, mai
     assert (row().state, row().error_code) == ("pending", "mail_unreachable")
 
 
-def test_a_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbox, mails, notification):
+def test_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbox, mails, notification):
     nasty = "{{7*7}} {% import os %} %(x)s {0.__class__} ${x}"
     outbox.notify([mailbox], notification(subject=f"first\r\nBcc: victim@example.com\n{nasty}", text=nasty))
     outbox.deliver_due()
@@ -124,7 +124,7 @@ def test_a_subject_with_line_breaks_is_one_line_and_templates_are_literal(mailbo
     assert nasty in mail.text
 
 
-def test_markup_in_a_notice_is_text_unless_it_comes_from_a_template(mailbox, mails, notification):
+def test_markup_in_a_message_is_escaped_unless_a_template_wrote_it(mailbox, mails, notification):
     evil = '"><img src=x onerror=alert(1)>'
     outbox.notify([mailbox], notification("change:1", subject=evil, text=evil))
     outbox.notify([mailbox], notification("change:2", html=evil))
@@ -164,7 +164,7 @@ def test_unsubscribing_by_the_link_needs_no_account_and_holds(client, mailbox, m
     assert mailbox.is_active
 
 
-def test_a_forged_or_outdated_link_is_not_there(client, mailbox, mails):
+def test_forged_or_expired_link_is_not_found(client, mailbox, mails):
     from watchbook.core.notify.channels import email
 
     good = email.unsubscribe_token(mailbox, "alice@example.com")
@@ -175,7 +175,7 @@ def test_a_forged_or_outdated_link_is_not_there(client, mailbox, mails):
     assert client.get(f"/unsubscribe/{good}/").status_code == 404
 
 
-def test_unsubscribed_address_stays_so_until_its_owner_subscribes(alice, mails):
+def test_unsubscribed_address_gets_no_mail_until_its_owner_subscribes(alice, mails):
     from watchbook.core.notify.channels import BadConfig, email
 
     theirs = actions.create(alice, name="bob", channel_type="email", given={"email": "bob@example.com"}).channel

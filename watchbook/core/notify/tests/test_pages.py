@@ -27,7 +27,7 @@ def browser(alice):
     return client_of(alice)
 
 
-def test_a_new_webhook_shows_its_secret_once(browser, alice, hooks):
+def test_new_webhook_shows_its_secret_once(browser, alice, hooks):
     fields = {"name": "n8n", "url": hooks.address("/hook"), "method": "PUT", "headers": "X-Room: 7", "digest": "hourly"}
     page = browser.post("/channels/add/webhook/", fields)
     channel = NotificationChannel.objects.get(user=alice)
@@ -41,7 +41,7 @@ def test_a_new_webhook_shows_its_secret_once(browser, alice, hooks):
         assert secret not in browser.get(address).content.decode()
 
 
-def test_a_refused_form_says_what_is_wrong_and_keeps_what_was_typed(browser):
+def test_refused_form_says_what_is_wrong_and_keeps_what_was_typed(browser):
     fields = {"name": "inside", "url": "http://10.0.0.1/x", "method": "POST", "digest": "immediate"}
     page = browser.post("/channels/add/webhook/", fields)
     assert page.status_code == 200
@@ -51,11 +51,11 @@ def test_a_refused_form_says_what_is_wrong_and_keeps_what_was_typed(browser):
 
 
 @pytest.mark.parametrize("kind", ["email", "webhook", "apprise"])
-def test_the_form_of_every_kind_opens(browser, kind):
+def test_form_of_every_kind_opens(browser, kind):
     assert browser.get(f"/channels/add/{kind}/").status_code == 200
 
 
-def test_an_unknown_kind_is_not_there(browser):
+def test_unknown_kind_of_channel_is_not_found(browser):
     assert browser.get("/channels/add/pigeon/").status_code == 404
 
 
@@ -88,13 +88,13 @@ def test_send_test_sends_once_and_shows_the_result(browser, webhook, hooks):
     assert hooks.deliveries()[0].is_signed_with(SECRET)
 
 
-def test_the_test_button_has_a_limit(browser, webhook, hooks):
+def test_test_button_has_a_limit(browser, webhook, hooks):
     for _ in range(actions.TESTS + 2):
         browser.post(f"/channels/{webhook.pk}/test/")
     assert len(hooks.deliveries()) == actions.TESTS
 
 
-def test_a_delivery_that_was_given_up_can_be_resent(browser, webhook, hooks, notification, noon):
+def test_delivery_that_was_given_up_can_be_resent(browser, webhook, hooks, notification, noon):
     hooks.plan("/hook", "400", "400", "ok")
     outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
@@ -129,7 +129,7 @@ def test_selected_deliveries_are_resent_together(browser, alice, bob, webhook, n
     assert browser.post("/deliveries/replay/", {"next": "https://evil.example/"})["Location"] == "/deliveries/"
 
 
-def test_a_new_secret_is_shown_once_and_logged_as_an_event(browser, webhook):
+def test_new_secret_is_shown_once_and_logged_as_an_event(browser, webhook):
     page = browser.post(f"/channels/{webhook.pk}/secret/").content.decode()
     fresh = channels.read(NotificationChannel.objects.get(pk=webhook.pk))["secrets"][0]
     assert fresh in page
@@ -165,7 +165,7 @@ def test_only_the_owner_finds_a_channel_and_its_deliveries(matrix, webhook, hook
         assert set(found.values()) == {404}, address
 
 
-def test_an_operator_sees_counts_but_no_secret(operator, webhook, notification):
+def test_operator_sees_counts_but_no_secret(operator, webhook, notification):
     outbox.notify([webhook], notification())
     page = client_of(operator).get("/channels/").content.decode()
     assert "This server" in page
@@ -173,13 +173,13 @@ def test_an_operator_sees_counts_but_no_secret(operator, webhook, notification):
     assert str(webhook.pk) not in page
 
 
-def test_a_member_cannot_receive_server_alerts(browser, alice):
+def test_member_cannot_receive_server_alerts(browser, alice):
     fields = {"name": "x", "email": "alice@example.com", "digest": "immediate", "alert_level": "P0", "is_staff": "1"}
     browser.post("/channels/add/email/", fields)
     assert NotificationChannel.objects.get().alert_level == ""
 
 
-def test_the_built_in_mail_channel_is_not_listed(browser, alice, notification):
+def test_built_in_mail_channel_is_not_listed(browser, alice, notification):
     (delivery,) = outbox.notify_owner(alice, notification())
     assert str(delivery.channel_id) not in browser.get("/channels/").content.decode()
     assert browser.get(f"/channels/{delivery.channel_id}/").status_code == 404

@@ -105,7 +105,7 @@ def test_rate_limit_is_kept_and_the_message_is_sent_later(phone, service, notifi
     assert len(service.shown) == 1
 
 
-def test_slow_service_is_left_and_tried_again(phone, service, notification, noon, monkeypatch):
+def test_slow_service_is_retried(phone, service, notification, noon, monkeypatch):
     monkeypatch.setattr(http, "DEADLINE_SECONDS", 0.3)
     service.faults.on("/push/phone", nth=1).hang()
     outbox.notify([phone], notification())

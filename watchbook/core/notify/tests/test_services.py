@@ -39,7 +39,7 @@ def test_what_could_reach_inside_is_refused(url):
 
 
 @pytest.mark.parametrize("filler", ["/", "a", "(", "@", "?", "&x=1"])
-def test_a_very_long_address_is_refused_quickly(filler):
+def test_very_long_address_is_refused_quickly(filler):
     started = time.process_time()
     with pytest.raises(BadConfig):
         channels.check("apprise", {"url": "tgram://" + filler * 100_000})
@@ -60,7 +60,7 @@ def test_every_listed_service_has_its_hosts_in_its_own_code():
         assert any("{host" in template for template in known[scheme].templates), scheme
 
 
-def test_a_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, notification, noon):
+def test_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, notification, noon):
     given = {"url": f"json://{hooks.netloc}/notify"}
     channel = actions.create(alice, name="json", channel_type="apprise", given=given).channel
     assert hooks.netloc not in str(channel.config)
@@ -75,7 +75,7 @@ def test_a_trusted_host_is_reached_and_its_answers_are_judged(alice, hooks, noti
     assert Delivery.objects.get().state == "sent"
 
 
-def test_a_service_that_was_trusted_once_is_not_reached_any_more(alice, hooks, notification, noon, monkeypatch):
+def test_service_no_longer_trusted_is_not_reached(alice, hooks, notification, noon, monkeypatch):
     given = {"url": f"json://{hooks.netloc}/notify"}
     channel = actions.create(alice, name="json", channel_type="apprise", given=given).channel
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")

@@ -25,7 +25,7 @@ def row() -> Delivery:
     return Delivery.objects.exclude(channel__name="account").get()
 
 
-def test_a_notification_arrives_signed_with_its_headers(webhook, hooks, notification):
+def test_notification_arrives_signed_with_its_headers(webhook, hooks, notification):
     outbox.notify([webhook], notification(payload={"counts": {"added": 3}}))
     assert outbox.deliver_due().sent == 1
 
@@ -44,7 +44,7 @@ def test_a_notification_arrives_signed_with_its_headers(webhook, hooks, notifica
     assert row().last_status == 200
 
 
-def test_the_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, notification):
+def test_signature_does_not_fit_another_body_secret_or_time(webhook, hooks, notification):
     outbox.notify([webhook], notification())
     outbox.deliver_due()
     (came,) = hooks.deliveries()
@@ -107,7 +107,7 @@ def test_failed_attempts_back_off_and_the_owner_is_notified_of_the_outage_and_th
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("30", 30), ("0", 1), ("999999", 86400), ("-5", 1)])
-def test_retry_after_wins_and_is_bounded(webhook, hooks, notification, noon, asked, seconds):
+def test_retry_after_replaces_the_backoff_and_is_bounded(webhook, hooks, notification, noon, asked, seconds):
     hooks.plan("/hook", f"429:{asked}", "ok")
     outbox.notify([webhook], notification())
     outbox.notify([webhook], notification("change:2"))
@@ -137,7 +137,7 @@ def test_gone_disables_the_channel_and_skips_pending_deliveries(webhook, hooks, 
 
 
 @pytest.mark.parametrize("status", ["400", "413", "422"])
-def test_a_refused_request_is_attempted_twice(webhook, hooks, notification, noon, status):
+def test_refused_request_is_attempted_twice(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status)
     outbox.notify([webhook], notification())
     for hours in range(6):
@@ -164,7 +164,7 @@ def test_refused_sender_is_an_outage_and_no_message_is_given_up(webhook, hooks, 
 
 
 @pytest.mark.parametrize("status", ["408", "409", "425", "503"])
-def test_a_temporary_error_is_retried(webhook, hooks, notification, noon, status):
+def test_temporary_error_is_retried(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status, status, status, "ok")
     outbox.notify([webhook], notification())
     for hours in range(8):
@@ -190,7 +190,7 @@ def test_redirects_are_failures_and_not_followed(webhook, hooks, notification, n
     assert row().state == "pending"
 
 
-def test_a_broken_connection_is_retried_with_the_same_id(webhook, hooks, notification, noon):
+def test_broken_connection_is_retried_with_the_same_id(webhook, hooks, notification, noon):
     hooks.plan("/hook", "reset", "ok")
     outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
@@ -200,7 +200,7 @@ def test_a_broken_connection_is_retried_with_the_same_id(webhook, hooks, notific
     assert list(hooks.ids().values()) == [2]
 
 
-def test_the_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notification, noon, client):
+def test_answer_is_kept_short_and_shown_as_text_only(webhook, hooks, notification, noon, client):
     hooks.faults.on("/hook").answer(500, "<script>alert(1)</script>" * 1000, {})
     outbox.notify([webhook], notification())
     outbox.deliver_due(noon)
@@ -229,7 +229,7 @@ def test_two_signatures_while_a_secret_is_rotated_and_one_afterwards(webhook, ho
     assert came.is_signed_with(fresh, now=later.timestamp())
 
 
-def test_a_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notification, noon, monkeypatch):
+def test_private_address_is_refused_when_saved_and_when_dialled(alice, webhook, notification, noon, monkeypatch):
     with pytest.raises(BadConfig, match="private"):
         channels.check("webhook", {"url": "http://169.254.169.254/latest"})
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
@@ -246,7 +246,7 @@ def test_our_own_address_is_refused(settings, hooks):
         channels.check("webhook", {"url": hooks.address("/api/v1/channels")})
 
 
-def test_a_rolled_back_change_sends_nothing(webhook, hooks, notification):
+def test_rolled_back_change_sends_nothing(webhook, hooks, notification):
     with transaction.atomic():
         outbox.notify([webhook], notification())
         transaction.set_rollback(True)
@@ -254,7 +254,7 @@ def test_a_rolled_back_change_sends_nothing(webhook, hooks, notification):
     assert hooks.deliveries() == []
 
 
-def test_the_same_event_is_sent_once(webhook, hooks, notification):
+def test_same_event_is_sent_once(webhook, hooks, notification):
     assert len(outbox.notify([webhook, webhook], notification())) == 1
     assert outbox.notify([webhook], notification()) == []
     outbox.deliver_due()
@@ -267,7 +267,7 @@ def test_long_ids_that_differ_at_their_end_stay_two(webhook, notification):
     assert Delivery.objects.count() == 2
 
 
-def test_a_huge_change_is_posted_small(webhook, hooks, notification):
+def test_large_change_is_sent_in_a_small_message(webhook, hooks, notification):
     urls = [{"url": f"https://www.example.com/a-rather-long-path/{n}", "lastmod": "2026-01-01"} for n in range(10_000)]
     payload = {"counts": {"added": 10_000, "removed": 0}, "added": urls, "removed": []}
     outbox.notify([webhook], notification(payload=payload, text="x" * 100_000))
@@ -280,7 +280,7 @@ def test_a_huge_change_is_posted_small(webhook, hooks, notification):
     assert data["truncated"] is True
 
 
-def test_a_channel_that_keeps_failing_is_paused_and_recovers(webhook, hooks, mails, notification, noon):
+def test_channel_that_keeps_failing_is_paused_and_recovers(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "500")
     for n in range(30):
         outbox.notify([webhook], notification(f"change:{n}"))
@@ -315,7 +315,7 @@ def test_one_failed_delivery_that_is_retried_sends_no_mail(webhook, hooks, mails
     assert not mails.messages()
 
 
-def test_a_channel_that_fails_for_days_is_disabled(webhook, hooks, mails, notification, noon):
+def test_channel_that_fails_for_days_is_disabled(webhook, hooks, mails, notification, noon):
     hooks.plan("/hook", "500")
     for n in range(12):
         outbox.notify([webhook], notification(f"change:{n}"))

@@ -100,7 +100,7 @@ def backed_up(home: Path, *arguments: str, **extra: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_a_backup_restores_everything_but_sessions_into_an_empty_database(tmp_path, databases):
+def test_backup_restores_everything_but_sessions_into_an_empty_database(tmp_path, databases):
     source, target = databases
     session_key = filled(tmp_path / "old", **source)
     taken = backed_up(tmp_path / "old", str(tmp_path / "b.tar"), **source)
@@ -139,7 +139,7 @@ def _everything_in(path: Path) -> bytes:
     return found
 
 
-def test_a_filled_database_is_replaced_only_by_force(tmp_path, databases):
+def test_filled_database_is_replaced_only_by_force(tmp_path, databases):
     source, _ = databases
     filled(tmp_path / "old", 5, **source)
     taken = backed_up(tmp_path / "old", **source)
@@ -156,7 +156,7 @@ def test_a_filled_database_is_replaced_only_by_force(tmp_path, databases):
         assert Path(json.loads(done.stdout)["kept"]).exists()
 
 
-def test_a_backup_with_keys_opens_every_secret(tmp_path):
+def test_backup_with_keys_opens_every_secret(tmp_path):
     filled(tmp_path / "old", 1)
     taken = backed_up(tmp_path / "old", "--with-keys")
     done = run(tmp_path / "new", "restore", taken["path"], "--json")
@@ -171,7 +171,7 @@ def test_a_backup_with_keys_opens_every_secret(tmp_path):
     )
 
 
-def test_a_backup_taken_while_others_write_is_of_one_moment(tmp_path, databases):
+def test_backup_taken_while_others_write_is_of_one_moment(tmp_path, databases):
     """Two rows are always written together; a backup that sees one of a pair saw two moments."""
     source, target = databases
     filled(tmp_path / "old", 2000, **source)
@@ -275,17 +275,17 @@ def larger(member, raw):
     ],
     ids=lambda change: getattr(change, "__name__", str(change)),
 )
-def test_a_tampered_backup_is_refused(good, change):
+def test_tampered_backup_is_refused(good, change):
     with pytest.raises(Damaged):
         Reader(tampered(good, change)).check()
 
 
-def test_a_good_backup_is_not_refused(good):
+def test_good_backup_is_not_refused(good):
     Reader(tampered(good, lambda member, raw: [(member, raw)])).check()
 
 
 @pytest.mark.parametrize("change", [extra("../evil"), flipped], ids=["path", "digest"])
-def test_a_tampered_backup_changes_nothing(tmp_path, good, change):
+def test_tampered_backup_changes_nothing(tmp_path, good, change):
     bad = tampered(good, change)
     done = run(tmp_path / "new", "restore", str(bad), "--json")
     assert done.returncode == 1
@@ -294,7 +294,7 @@ def test_a_tampered_backup_changes_nothing(tmp_path, good, change):
     assert not list((tmp_path / "new").glob("blobs/**/*"))
 
 
-def test_a_cut_backup_is_refused(tmp_path, good):
+def test_cut_backup_is_refused(tmp_path, good):
     bad = tmp_path / "cut.tar"
     bad.write_bytes(good.read_bytes()[: good.stat().st_size // 2])
     done = run(tmp_path / "new", "restore", str(bad))
@@ -302,7 +302,7 @@ def test_a_cut_backup_is_refused(tmp_path, good):
     assert "Traceback" not in done.stderr
 
 
-def test_a_backup_that_is_killed_leaves_no_backup_behind(tmp_path):
+def test_backup_that_is_killed_leaves_no_backup_behind(tmp_path):
     filled(tmp_path, 5)
     for point in ("backup.dumped", "backup.written"):
         assert run(tmp_path, "backup", CRASH_AT=f"{point}:1").returncode == -9
@@ -310,7 +310,7 @@ def test_a_backup_that_is_killed_leaves_no_backup_behind(tmp_path):
     backed_up(tmp_path)
 
 
-def test_a_restore_that_is_killed_can_be_done_again(tmp_path, good):
+def test_restore_that_is_killed_can_be_done_again(tmp_path, good):
     for point in ("restore.blobs", "restore.database"):
         assert run(tmp_path / "new", "restore", str(good), "--force", CRASH_AT=f"{point}:1").returncode == -9
     assert run(tmp_path / "new", "restore", str(good), "--force").returncode == 0
@@ -339,7 +339,7 @@ with folder.living_here():
 """
 
 
-def test_a_backup_does_not_overwrite_a_file_and_says_when_there_is_no_room(tmp_path):
+def test_backup_does_not_overwrite_a_file_and_says_when_there_is_no_room(tmp_path):
     filled(tmp_path / "old", 1)
     taken = tmp_path / "taken.tar"
     taken.write_text("mine")

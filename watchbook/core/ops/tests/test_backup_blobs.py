@@ -31,7 +31,7 @@ print(len(blobs.read(BlobReference.objects.get().blob_id, limit=10**8)))
 
 
 @pytest.mark.parametrize("place", ["files", "database"])
-def test_a_restored_backup_has_every_blob_that_rows_refer_to(place, tmp_path, databases):
+def test_restored_backup_has_every_blob_that_rows_refer_to(place, tmp_path, databases):
     source, target = databases
     filled(tmp_path / "old", 5, **source)
     python(tmp_path / "old", PUT_BLOB, WATCHBOOK_BLOBS=place, **source)
@@ -42,7 +42,7 @@ def test_a_restored_backup_has_every_blob_that_rows_refer_to(place, tmp_path, da
     assert python(tmp_path / "new", READ_BLOB, **target).strip() == "1600000"
 
 
-def test_a_missing_blob_is_named_by_doctor_and_backup_and_stops_the_restore(tmp_path, databases):
+def test_missing_blob_is_named_by_doctor_and_backup_and_stops_the_restore(tmp_path, databases):
     source, target = databases
     filled(tmp_path / "old", 5, **source)
     sha256 = python(tmp_path / "old", PUT_BLOB, WATCHBOOK_BLOBS="files", **source).strip()

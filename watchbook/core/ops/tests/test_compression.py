@@ -43,13 +43,13 @@ def test_secrets_files_and_events_are_sent_as_they_are(response, method):
     assert "Content-Encoding" not in sent(response, method=method)
 
 
-def test_a_long_list_is_compressed_while_it_is_sent():
+def test_long_list_is_compressed_while_it_is_sent():
     response = sent(StreamingHttpResponse(iter([LONG, LONG]), content_type="text/csv"))
     assert response["Content-Encoding"] == "gzip"
     assert gzip.decompress(b"".join(response.streaming_content)) == LONG * 2
 
 
-def test_a_picture_keeps_its_length(tmp_path):
+def test_picture_keeps_its_length(tmp_path):
     (tmp_path / "a.png").write_bytes(LONG)
     with (tmp_path / "a.png").open("rb") as file:
         response = sent(FileResponse(file))

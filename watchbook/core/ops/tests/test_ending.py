@@ -52,7 +52,7 @@ def test_stopped_server_finishes_its_requests_and_leaves_no_lease(start, tmp_pat
     assert rows(tmp_path, "SELECT fence FROM job_runs WHERE name = 'deaf'") == [(2,)]
 
 
-def test_the_next_process_takes_up_what_was_handed_back(start, tmp_path):
+def test_next_process_takes_up_what_was_handed_back(start, tmp_path):
     first = start("patient", WATCHBOOK_GRACE_SECONDS="5")
     first.wait_for("ready at")
     until(running(tmp_path, 1))

@@ -41,7 +41,7 @@ def headers(operator) -> dict[str, str]:
     return {"Authorization": f"Bearer {tokens.make(operator, ['read', 'write'], 1)[1]}"}
 
 
-def test_a_page_that_cannot_be_written_asks_to_come_back_and_others_are_read(pages, headers, locked):
+def test_page_that_cannot_be_written_asks_to_come_back_and_others_are_read(pages, headers, locked):
     answer = pages.post("/theme/", {"theme": "dark"})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert pages.get("/stream/").status_code == 200

@@ -70,7 +70,7 @@ def test_server_key_is_made_once_and_adopted_from_the_folder_of_an_older_version
 
 
 @pytest.mark.django_db(transaction=True)
-def test_server_key_of_a_transaction_that_failed_is_forgotten():
+def test_server_key_of_a_failed_transaction_is_not_kept():
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         lost = server_keys.server_key("one")
         raise ZeroDivisionError

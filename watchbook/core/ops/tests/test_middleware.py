@@ -66,7 +66,7 @@ def test_only_two_schemes_are_known(rf, settings, scheme):
     assert answer == f"10.0.0.5 {'https' if scheme.strip() == 'HTTPS' else 'http'}"
 
 
-def test_a_wrong_network_is_one_clear_line(settings):
+def test_wrong_network_is_one_clear_line(settings):
     settings.TRUSTED_PROXIES = ("10.0.0.0/33",)
     with pytest.raises(InvalidSetting, match="WATCHBOOK_TRUSTED_PROXIES"):
         TrustedProxy(seen)
@@ -102,7 +102,7 @@ def test_every_answer_carries_the_headers_and_a_view_may_say_otherwise(rf):
     assert {name: kept[name] for name in own} == own
 
 
-def test_a_path_with_control_characters_is_logged_escaped(capsys):
+def test_path_with_control_characters_is_logged_escaped(capsys):
     from watchbook.base.logs import StandardError, TextLines
 
     handler = StandardError()

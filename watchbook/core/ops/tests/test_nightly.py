@@ -57,7 +57,7 @@ def test_trouble_is_one_sentence_and_old_backups_stay(nightly, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_good_backup_lets_the_oldest_go(nightly, monkeypatch):
+def test_good_backup_lets_the_oldest_go(nightly, monkeypatch):
     monkeypatch.setenv("WATCHBOOK_BACKUP_KEEP", "3")
     backup.folder().mkdir()
     for number in range(5):

@@ -33,7 +33,7 @@ def test_overview_asks_a_bounded_number_of_queries(staff_client, living, make_ru
         staff_client.get("/operations/")
 
 
-def test_a_damaged_backup_is_shown_as_such_and_not_handed_out(staff_client, settings, tmp_path):
+def test_damaged_backup_is_shown_as_such_and_not_handed_out(staff_client, settings, tmp_path):
     settings.HOME = tmp_path
     backup.folder().mkdir()
     (backup.folder() / "watchbook-20260101-000000.tar").write_bytes(b"not a tar file" * 100)

@@ -38,7 +38,7 @@ def test_stopped_worker_and_missing_scheduler_open_alerts(staff_client, living):
     assert cause(staff_client) == ["beat"]
 
 
-def test_a_worker_busy_with_a_long_job_is_alive(staff_client, living, make_run):
+def test_worker_busy_with_a_long_job_is_alive(staff_client, living, make_run):
     living(worker_ago=400)
     run = make_run(state=State.RUNNING, owner="worker@host:1:1", lease_until=clock.now() + timedelta(seconds=50))
     assert cause(staff_client) == []
@@ -54,7 +54,7 @@ def test_stuck_queue_opens_an_alert_within_a_minute(staff_client, living, make_r
     assert cause(staff_client) == ["queue"]
 
 
-def test_a_queue_that_is_only_slow_is_not_stuck(staff_client, living, make_run):
+def test_queue_that_is_only_slow_is_not_stuck(staff_client, living, make_run):
     old = clock.now() - timedelta(minutes=10)
     make_run(due_at=old)
     running = make_run(
@@ -68,7 +68,7 @@ def test_a_queue_that_is_only_slow_is_not_stuck(staff_client, living, make_run):
     assert cause(staff_client) == []
 
 
-def test_a_run_that_waits_for_its_own_kind_is_not_stuck(staff_client, living, make_run):
+def test_run_that_waits_for_its_own_kind_is_not_stuck(staff_client, living, make_run):
     make_run(due_at=clock.now() - timedelta(minutes=10), exclusive="host:a", queue="analysis_queue")
     make_run(state=State.RUNNING, exclusive="host:a", exclusive_slot="host:a", queue="monitoring_queue")
     assert cause(staff_client) == []

@@ -65,7 +65,7 @@ def test_web_does_not_touch_the_schema_and_runs_no_jobs_when_they_are_off(up, tm
     assert rows(tmp_path, "SELECT COUNT(*) FROM job_workers") == [(0,)]
 
 
-def test_a_taken_port_is_one_sentence(up, tmp_path):
+def test_taken_port_is_one_sentence(up, tmp_path):
     prepare_tables(tmp_path)
     address = up().wait_for(r"Watchbook is at http://(\S+)").group(1)
     second = run(tmp_path, "up", WATCHBOOK_BIND=address)
@@ -82,7 +82,7 @@ def test_a_taken_port_is_one_sentence(up, tmp_path):
         ("DATABASE_URL", "oracle://x/y"),
     ],
 )
-def test_a_wrong_setting_is_one_clear_line(tmp_path, name, value):
+def test_wrong_setting_is_one_clear_line(tmp_path, name, value):
     done = run(tmp_path, "up", **{name: value})
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
@@ -100,7 +100,7 @@ def test_every_command_reads_all_settings_before_it_does_anything(tmp_path, comm
     assert run(tmp_path, *command.split(), "--help", REDDIT_RATE_LIMIT="many").returncode == 0
 
 
-def test_a_command_that_breaks_down_shows_where_only_with_debug(tmp_path):
+def test_command_that_breaks_down_shows_where_only_with_debug(tmp_path):
     prepare_tables(tmp_path)
     import sqlite3
 
@@ -135,7 +135,7 @@ def test_debug_is_refused_where_others_can_reach_it(tmp_path):
     assert "WATCHBOOK_DEBUG" in done.stderr
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path):
+def test_database_of_a_newer_version_is_not_changed(tmp_path):
     prepare_tables(tmp_path)
     import sqlite3
 

@@ -57,7 +57,7 @@ def test_search_shows_users_only_their_own_items(put, call, bob):
     assert call("GET", "/search", q="harbour").json()["items"] == []
 
 
-def test_a_cursor_from_elsewhere_is_invalid(put, call):
+def test_cursor_from_elsewhere_is_invalid(put, call):
     put(1, "harbour")
     refused = call("GET", "/search", q="harbour", cursor="nonsense")
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_cursor")
@@ -69,7 +69,7 @@ def test_no_query_breaks_the_endpoint(put, call, number):
     assert call("GET", "/search", q=HOSTILE[number].encode("utf-8", "surrogatepass")).status_code == 200
 
 
-def test_a_saved_search_is_made_listed_paused_and_removed(call, alice):
+def test_saved_search_is_made_listed_paused_and_removed(call, alice):
     channel = NotificationChannel.objects.create(user=alice, name="desk", channel_type="email")
     given = {"name": "Harbours", "query": "harbour", "kinds": ["topic"], "channel_ids": [str(channel.pk)]}
     made = call("POST", "/saved-searches", given)
@@ -103,7 +103,7 @@ def test_a_saved_search_is_made_listed_paused_and_removed(call, alice):
         {"name": "x", "query": "harbour", "channel_ids": ["nonsense"]},
     ],
 )
-def test_a_saved_search_that_makes_no_sense_is_invalid(call, given):
+def test_saved_search_that_makes_no_sense_is_invalid(call, given):
     assert call("POST", "/saved-searches", given).status_code == 422
     assert not SavedSearch.objects.exists()
 
@@ -114,7 +114,7 @@ def test_two_saved_searches_of_one_name_are_refused(call):
     assert call("POST", "/saved-searches", given).status_code == 422
 
 
-def test_a_saved_search_is_its_owners_alone(call, bob):
+def test_saved_search_is_its_owners_alone(call, bob):
     made = call("POST", "/saved-searches", {"name": "Harbours", "query": "harbour"}).json()
     stranger = client_of(bob)
     assert stranger.get("/api/v1/saved-searches").json()["items"] == []
@@ -128,7 +128,7 @@ def test_unknown_kind_is_refused(call):
     assert refused.json()["error"]["details"][0]["field"] == "kind"
 
 
-def test_the_query_language_in_the_api_and_its_preview(put, call):
+def test_query_language_in_the_api_and_its_preview(put, call):
     put(1, "harbour", author="Alice", place="7", score=150)
     put(2, "harbour", author="Bob")
     put(3, "lighthouse", author="Alice")

@@ -34,7 +34,7 @@ def test_title_hits_come_first_then_the_newest():
     assert ids("harbour") == ["new title", "old title", "new body", "old body"]
 
 
-def test_a_title_hit_has_every_word_in_the_title():
+def test_title_hit_has_every_word_in_the_title():
     index.put([document(1, "harbour", "lighthouse", hours=5), document(2, "harbour lighthouse", hours=1)])
     assert ids("harbour lighthouse") == ["2", "1"]
 
@@ -44,7 +44,7 @@ def test_every_word_must_be_there_in_any_script():
     assert ids("HARBOUR 港口 灯塔") == ["1"]
 
 
-def test_neighbouring_pairs_are_not_taken_for_a_word():
+def test_neighbouring_pairs_do_not_match_as_a_word():
     index.put([document(1, "", "世界。界地图"), document(2, "", "世界地图")])
     assert ids("世界地图") == ["2"]
 
@@ -54,7 +54,7 @@ def test_one_character_is_found_anywhere():
     assert sorted(ids("港")) == ["1", "2", "3"]
 
 
-def test_a_very_long_word_is_found_whole_only():
+def test_very_long_word_is_found_whole_only():
     index.put([document(1, "x" * 90 + "a"), document(2, "x" * 90 + "b")])
     assert ids("x" * 90 + "a") == ["1"]
     assert sorted(ids("x" * 85 + "*")) == ["1", "2"]
@@ -119,7 +119,7 @@ def test_search_page_reads_a_bounded_number_of_texts_and_continues(monkeypatch):
     assert pages == 3
 
 
-def test_the_number_of_queries_does_not_grow_with_the_answer():
+def test_number_of_queries_does_not_grow_with_the_answer():
     index.put([document(number, "harbour" if number % 2 else "-", "harbour") for number in range(60)])
     with CaptureQueriesContext(connection) as captured:
         assert len(find("harbour", scopes=["members"], limit=50).items) == 50
@@ -145,7 +145,7 @@ def test_no_query_fails(put, text):
     "cursor",
     ["x", "1", "1.2", "1.2.3.4", "2.0.1", "1.9" * 30, f"1.{10**30}.1", f"1.1.{2**63}", "1.1.-5", "-1.0.1", "1.nan.1"],
 )
-def test_a_cursor_of_another_kind_is_refused(put, cursor):
+def test_cursor_of_another_kind_is_refused(put, cursor):
     put(1, "harbour")
     with pytest.raises(InvalidCursor):
         find("harbour", scopes=["members"], before=cursor)

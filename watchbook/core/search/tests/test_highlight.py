@@ -23,7 +23,7 @@ def shown(parts):
         ("x", "<b>x</b>", "<b>[x]</b>"),
     ],
 )
-def test_marks_stand_in_the_text_as_it_was_written(query, text, marked):
+def test_marks_are_placed_in_the_original_text(query, text, marked):
     assert shown(mark(text, read(query).marks)) == marked
 
 
@@ -41,10 +41,10 @@ def test_excerpt_is_around_the_first_match():
     assert len(shown(parts)) < EXCERPT + 20
 
 
-def test_an_excerpt_without_a_match_is_the_beginning():
+def test_excerpt_without_a_match_is_the_beginning():
     assert shown(excerpt("first words. " * 3, read("title").marks)) == "first words. first words. first words."
 
 
-def test_the_place_is_right_after_characters_that_fold_to_several():
+def test_place_is_right_after_characters_that_fold_to_several():
     text = "…ﬁ㍿ " * 900 + "港口"
     assert shown(excerpt(text, read("港口").marks)).endswith("[港口]")

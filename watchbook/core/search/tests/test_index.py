@@ -20,7 +20,7 @@ def writes(captured):
     return [each["sql"] for each in captured if each["sql"].lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
-def test_a_document_is_found_by_the_words_it_has_now(put):
+def test_document_is_found_by_the_words_it_has_now(put):
     put(1, "old harbour", "旧港口")
     put(1, "new lighthouse", "新灯塔")
     assert ids("lighthouse") == ids("灯塔") == ["1"]
@@ -28,14 +28,14 @@ def test_a_document_is_found_by_the_words_it_has_now(put):
     assert SearchDocument.objects.count() == 1
 
 
-def test_an_unchanged_document_costs_no_write(put):
+def test_unchanged_document_costs_no_write(put):
     put(1, "harbour", "港口")
     with CaptureQueriesContext(connection) as captured:
         assert put(1, "harbour", "港口") == 0
     assert writes(captured) == []
 
 
-def test_a_document_that_only_moved_keeps_its_words(put):
+def test_document_that_only_moved_keeps_its_words(put):
     put(1, "harbour")
     with CaptureQueriesContext(connection) as captured:
         put(1, "harbour", hours=5, scope="staff", url_path="/elsewhere")
@@ -60,7 +60,7 @@ def test_one_ceiling_of_queries_for_1_and_200_documents():
     assert ids("harbour") == []
 
 
-def test_the_last_of_two_documents_with_one_id_wins():
+def test_last_of_two_documents_with_one_id_wins():
     index.put([document(1, "harbour"), document(1, "lighthouse")])
     assert ids("lighthouse") == ["1"]
     assert ids("harbour") == []
@@ -117,6 +117,6 @@ def test_names_that_do_not_fit_are_refused():
         index.put([document("x" * 201, "harbour")])
 
 
-def test_links_that_lead_astray_are_dropped(put):
+def test_unsafe_links_are_dropped(put):
     put(1, "harbour", url_path="javascript:alert(1)")
     assert SearchDocument.objects.get().url_path == ""

@@ -41,7 +41,7 @@ def test_what_a_source_wrote_is_text_not_markup(put, alice):
     assert "&lt;<mark>script</mark>&gt;" in shown
 
 
-def test_strangers_titles_are_not_in_the_page(put, alice, bob, operator):
+def test_titles_of_other_users_are_not_in_the_page(put, alice, bob, operator):
     put(1, "harbour of Alice", scope=f"user:{alice.pk}")
     put(2, "harbour of operators", scope="staff")
     assert "of Alice" in text(page(alice, q="harbour")).replace("<mark>harbour</mark> ", "")
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_not_asked(put, alice, asked):
     assert "/things/1" in text(page(alice, q="harbour", **asked))
 
 
-def test_the_page_takes_a_bounded_number_of_queries(put, alice):
+def test_page_takes_a_bounded_number_of_queries(put, alice):
     for number in range(40):
         put(number, f"harbour {number}")
     page(alice, q="harbour")
@@ -102,7 +102,7 @@ def test_the_page_takes_a_bounded_number_of_queries(put, alice):
     assert len(captured) <= 36
 
 
-def test_a_search_is_saved_with_its_channels_and_system(put, alice):
+def test_search_is_saved_with_its_channels_and_system(put, alice):
     channel = NotificationChannel.objects.create(user=alice, name="desk", channel_type="email")
     put(1, "harbour")
     client = client_of(alice)
@@ -117,7 +117,7 @@ def test_a_search_is_saved_with_its_channels_and_system(put, alice):
     assert "Harbours" in text(client.get("/search/"))
 
 
-def test_a_refused_search_keeps_what_was_typed(alice):
+def test_refused_search_keeps_what_was_typed(alice):
     actions.save(alice, name="Harbours", query="harbour")
     client = client_of(alice)
     again = client.post(reverse("save_search"), {"q": "lighthouse", "name": "Harbours"})
@@ -202,11 +202,11 @@ def test_only_its_owner_changes_a_saved_search(matrix, alice, what):
         ("Shelf", "", "Shelf"),
     ],
 )
-def test_a_hit_does_not_name_its_system_twice(system, kind, shown):
+def test_hit_does_not_name_its_system_twice(system, kind, shown):
     assert place_of(system, kind) == shown
 
 
-def test_the_form_shows_what_the_search_would_have_matched(put, alice):
+def test_form_shows_what_the_search_would_have_matched(put, alice):
     put(1, "harbour")
     put(2, "harbour", scope="staff")
     assert "Would have matched 1 item in the last 7 days" in squeezed(text(page(alice, q="harbour")))
@@ -214,7 +214,7 @@ def test_the_form_shows_what_the_search_would_have_matched(put, alice):
     assert "Would have matched 0 items in the last 7 days" in squeezed(text(live))
 
 
-def test_the_help_names_the_sources_and_types_of_this_server(alice):
+def test_help_names_the_sources_and_types_of_this_server(alice):
     shown = text(page(alice))
     assert "in:forum" in shown
     assert "subject, floor, page" in shown

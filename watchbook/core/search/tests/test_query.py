@@ -119,7 +119,7 @@ def test_quotes_of_any_kind_make_a_phrase():
     assert words('"old harbour" “旧 港口”') == ["old harbour", "旧 港口"]
 
 
-def test_a_star_opens_the_end_of_a_word():
+def test_star_opens_the_end_of_a_word():
     assert lookups("harb*") == (Lookup("harb", is_prefix=True),)
     assert lookups("harb") == (Lookup("harb"),)
 
@@ -205,7 +205,7 @@ def test_any_text_is_a_query(text):
         query.is_found(fields("a title", "a body", occurred_at=datetime.now(ZoneInfo("UTC"))))
 
 
-def test_a_query_that_was_cut_says_so():
+def test_query_that_was_cut_says_so():
     assert read("a " * 300).is_cut
     assert read(" ".join(f"w{number}" for number in range(MAX_TERMS + 1))).is_cut
     assert read("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1)).is_cut

@@ -56,7 +56,7 @@ def test_old_documents_answer_words_until_they_are_reindexed(old, alice, monkeyp
     assert "reindexed" not in client_of(alice).get("/search/", {"q": "harbour"}).content.decode()
 
 
-def test_an_interrupted_run_continues_where_it_stopped(old, monkeypatch):
+def test_interrupted_run_continues_where_it_stopped(old, monkeypatch):
     monkeypatch.setattr(reindex, "BATCH", 2)
     calls = []
 
@@ -82,7 +82,7 @@ def test_by_hand_all_documents_are_asked_for_again(old):
     assert ids('author:"author 1"') == ["1"]
 
 
-def test_an_erased_author_is_not_found_and_the_text_is(old):
+def test_erased_author_is_not_found_and_the_text_is(old):
     run_now("search.reindex")
     with transaction.atomic():
         index.erase_authors("topic", ["1"])

@@ -104,7 +104,7 @@ def probe(request, monkeypatch):
 @pytest.mark.sql
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drafts, edits, asked, viewers)
-def test_a_database_answers_what_reading_everything_would(drafts, edits, asked, viewer):
+def test_database_answers_what_reading_everything_would(drafts, edits, asked, viewer):
     empty()
     documents = {number: made(number, *draft) for number, draft in enumerate(drafts)}
     index.put(documents.values())

@@ -60,7 +60,7 @@ def test_existing_items_are_not_notified(alice, channel):
     assert notified() == []
 
 
-def test_a_change_of_a_known_document_is_not_new(harbours):
+def test_change_of_a_known_document_is_not_new(harbours):
     index.put([document(1, "harbour")])
     run_now("search.saved")
     index.put([document(1, "harbour, changed")])
@@ -128,7 +128,7 @@ def test_changed_search_notifies_what_comes_from_now_on(harbours, alice, channel
     assert Delivery.objects.get().channel == other
 
 
-def test_a_paused_search_is_silent_and_does_not_catch_up(harbours):
+def test_paused_search_sends_nothing_then_or_later(harbours):
     saved.set_active(harbours, active=False)
     index.put([document(1, "harbour")])
     assert not saved.anything_new(clock.now())
@@ -141,7 +141,7 @@ def test_a_paused_search_is_silent_and_does_not_catch_up(harbours):
     assert [items for _subject, items in notified()] == [["2"]]
 
 
-def test_a_search_without_channels_only_counts(alice):
+def test_search_without_channels_only_counts(alice):
     saved.save(alice, name="Harbours", query="harbour")
     index.put([document(1, "harbour")])
     run_now("search.saved")
@@ -199,7 +199,7 @@ def loved(alice, channel):
     return saved.save(alice, name="Loved", query="harbour score>=100", channels=[channel])
 
 
-def test_a_score_that_comes_to_match_is_notified_once(loved):
+def test_score_that_comes_to_match_is_notified_once(loved):
     index.put([document(1, "harbour", score=50), document(2, "lighthouse", score=50)])
     run_now("search.saved")
     assert notified() == []
@@ -217,7 +217,7 @@ def test_a_score_that_comes_to_match_is_notified_once(loved):
     assert not ScoreChange.objects.exists()
 
 
-def test_a_score_is_compared_with_what_it_was_however_often_it_changed(loved):
+def test_score_is_compared_with_what_it_was_however_often_it_changed(loved):
     index.put([document(1, "harbour", score=50)])
     run_now("search.saved")
     for score in (120, 130, 20):
@@ -226,7 +226,7 @@ def test_a_score_is_compared_with_what_it_was_however_often_it_changed(loved):
     assert [items for _subject, items in notified()] == [["1"]]
 
 
-def test_a_score_that_matched_before_the_search_was_saved_is_not_notified(alice, channel):
+def test_score_that_matched_before_the_search_was_saved_is_not_notified(alice, channel):
     index.put([document(1, "harbour", score=150), document(2, "harbour", score=10)])
     index.set_scores("topic", {"2": 110})
     with clock.set_to(clock.now() + timedelta(seconds=1)):
@@ -236,7 +236,7 @@ def test_a_score_that_matched_before_the_search_was_saved_is_not_notified(alice,
     assert notified() == []
 
 
-def test_a_new_text_with_another_score_counts_as_a_change_of_the_score(loved):
+def test_new_text_with_another_score_counts_as_a_change_of_the_score(loved):
     index.put([document(1, "harbour", score=50)])
     run_now("search.saved")
     index.put([document(1, "harbour, edited", score=100)])
@@ -244,7 +244,7 @@ def test_a_new_text_with_another_score_counts_as_a_change_of_the_score(loved):
     assert [items for _subject, items in notified()] == [["1"]]
 
 
-def test_an_unchanged_score_costs_no_write():
+def test_unchanged_score_costs_no_write():
     index.put([document(1, "harbour", score=50)])
     assert index.set_scores("topic", {"1": 50, "7": 3}) == 0
     with CaptureQueriesContext(connection) as captured:
@@ -253,7 +253,7 @@ def test_an_unchanged_score_costs_no_write():
 
 
 @pytest.mark.parametrize("query", ["harbour", "harbour OR lighthouse -author:bob", "score>=5", "in:forum/7"])
-def test_the_preview_is_what_the_search_finds_in_the_last_days(alice, query):
+def test_preview_is_what_the_search_finds_in_the_last_days(alice, query):
     with clock.set_to(clock.now() - timedelta(days=8)):
         index.put([document(0, "harbour", score=9, place="7")])
     index.put([document(1, "harbour", place="7"), document(2, "lighthouse", author="Bob"), document(3, "x", score=5)])

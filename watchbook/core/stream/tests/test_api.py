@@ -24,7 +24,7 @@ def test_entries_are_listed_and_filtered(alice):
     assert ids(alice, since="0001-01-01T00:00:00+14:00") == ["3", "2", "1"]
 
 
-def test_a_system_that_is_not_there_is_refused_and_not_an_empty_list(alice):
+def test_system_that_is_not_there_is_refused_and_not_an_empty_list(alice):
     answer = client_of(alice).get("/api/v1/stream", {"source": "forun"})
     assert answer.status_code == 422
     (detail,) = answer.json()["error"]["details"]
@@ -34,7 +34,7 @@ def test_a_system_that_is_not_there_is_refused_and_not_an_empty_list(alice):
     assert [detail["field"] for detail in answer.json()["error"]["details"]] == ["kind"]
 
 
-def test_an_entry_has_a_whole_address_and_its_facts(alice):
+def test_entry_has_a_whole_address_and_its_facts(alice):
     record([entry(1, "an edit", data={"added": 3})])
     (item,) = client_of(alice).get("/api/v1/stream").json()["items"]
     assert item["url"] == "http://127.0.0.1:8000/things/1"

@@ -23,7 +23,7 @@ def fill(days, count):
         record([entry(f"{days}-{number}") for number in range(count)])
 
 
-def test_entries_older_than_the_option_are_forgotten(monkeypatch):
+def test_entries_older_than_the_option_are_deleted(monkeypatch):
     monkeypatch.setenv("STREAM_KEEP_DAYS", "30")
     monkeypatch.setattr(entries, "BATCH", 3)
     fill(days=31, count=7)

@@ -12,7 +12,7 @@ from watchbook.core.stream.tests.conftest import forum
 BUTTON = Template('{% load stream %}{% save_to_library_button "topic" "a&b" %}')
 
 
-def test_a_clip_comes_from_the_system_that_knows_the_kind(systems):
+def test_clip_comes_from_the_system_that_knows_the_kind(systems):
     found = clip.find_clip("topic", "1", None)
     assert (found.title, found.version) == ("A topic", "2")
     assert clip.find_clip("topic", "2", None) is None
@@ -37,7 +37,7 @@ def test_with_a_library_the_button_leads_there(systems, monkeypatch):
     assert "Save to library" in shown
 
 
-def test_a_library_without_such_a_page_shows_no_button(systems, monkeypatch):
+def test_library_without_such_a_page_shows_no_button(systems, monkeypatch):
     def nowhere(name):
         raise NoReverseMatch(name)
 

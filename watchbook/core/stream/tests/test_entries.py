@@ -13,7 +13,7 @@ from watchbook.core.stream.tests.conftest import entry
 pytestmark = pytest.mark.django_db
 
 
-def test_a_repeat_is_harmless():
+def test_repeat_is_harmless():
     record([entry(1, "first", event_key="r1")])
     record([entry(1, "again", event_key="r1"), entry(1, "second", event_key="r2"), entry(1, kind="new")])
     assert sorted(StreamEntry.objects.values_list("title", flat=True)) == ["first", "second", "thing 1"]
@@ -45,7 +45,7 @@ def test_hostile_text_is_stored_fit_and_cut():
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "//evil.example", "data:text/html,x"])
-def test_links_that_lead_astray_are_dropped(address):
+def test_unsafe_links_are_dropped(address):
     record([entry(1, url_path=address)])
     assert StreamEntry.objects.get().url_path == ""
 

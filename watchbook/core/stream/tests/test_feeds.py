@@ -41,7 +41,7 @@ def titles(response):
     return [each.findtext(f"{ATOM}title") for each in entries(response)]
 
 
-def test_a_feed_is_valid_atom_with_stable_ids(made):
+def test_feed_is_valid_atom_with_stable_ids(made):
     record([entry(1, "an edit", summary="two\nlines", hours=1), entry(2, "another", hours=2)])
     response = read(made())
     assert response["Content-Type"] == "application/atom+xml; charset=utf-8"
@@ -59,7 +59,7 @@ def test_a_feed_is_valid_atom_with_stable_ids(made):
         assert each.findtext(f"{ATOM}updated")
 
 
-def test_a_reader_that_has_it_gets_304(made):
+def test_reader_that_has_it_gets_304(made):
     record([entry(1)])
     first = read(made())
     assert read(made(), if_none_match=first["ETag"]).status_code == 304
@@ -69,7 +69,7 @@ def test_a_reader_that_has_it_gets_304(made):
     assert first["Cache-Control"] == "private, no-cache"
 
 
-def test_an_empty_feed_is_the_same_at_every_request(made):
+def test_empty_feed_is_the_same_at_every_request(made):
     assert read(made())["ETag"] == read(made())["ETag"]
 
 
@@ -94,7 +94,7 @@ def test_markup_of_a_source_is_text_in_the_feed(made):
     assert "&lt;img src=x" in summary.text
 
 
-def test_a_feed_shows_what_its_owner_may_see_now(alice, bob, made):
+def test_feed_shows_what_its_owner_may_see_now(alice, bob, made):
     record(
         [
             entry(1, "mine", scope=f"user:{alice.pk}"),
@@ -111,18 +111,18 @@ def test_a_feed_shows_what_its_owner_may_see_now(alice, bob, made):
     assert read(made()).status_code == 404
 
 
-def test_a_feed_keeps_its_filters(alice):
+def test_feed_keeps_its_filters(alice):
     record([entry(1, "edit"), entry(2, "topic", kind="new"), entry(3, "map", source="maps", kind="changed")])
     _feed, plain = feeds.make(alice, name="topics", source="forum", kind="new")
     assert titles(read(f"/feeds/{plain}/stream.atom")) == ["topic"]
 
 
 @pytest.mark.parametrize("token", ["x", "wb_" + "a" * 51, "é" * 54, "a" * 5000, "wb_aaaaaaaa%00" + "b" * 40])
-def test_a_token_that_is_none_finds_nothing(token):
+def test_token_that_is_none_finds_nothing(token):
     assert read(f"/feeds/{token}/stream.atom").status_code == 404
 
 
-def test_an_api_token_reads_no_feed_and_a_feed_token_calls_no_api(alice):
+def test_api_token_reads_no_feed_and_a_feed_token_calls_no_api(alice):
     _token, api = tokens.make(alice, ["read"])
     _feed, feed = feeds.make(alice, name="Reader")
     assert read(f"/feeds/{api}/stream.atom").status_code == 404
@@ -136,7 +136,7 @@ def test_only_the_digest_of_the_token_is_kept(alice):
     assert (token.purpose, token.scopes, token.expires_at) == ("feed", ["read"], None)
 
 
-def test_the_address_is_shown_once_and_works(alice):
+def test_address_is_shown_once_and_works(alice):
     record([entry(1, "an edit"), entry(2, "a map", source="maps", kind="changed")])
     client = client_of(alice)
     assert "Uses the filter of the previous page" in client.get("/stream/feeds/", {"source": "forum"}).content.decode()
@@ -149,7 +149,7 @@ def test_the_address_is_shown_once_and_works(alice):
     assert token not in client.get("/stream/feeds/").content.decode()
 
 
-def test_a_revoked_feed_answers_nothing(alice, bob, made):
+def test_revoked_feed_answers_nothing(alice, bob, made):
     feed = StreamFeed.objects.get()
     assert client_of(bob).post(reverse("revoke_feed", args=[feed.pk])).status_code == 404
     assert read(made()).status_code == 200
@@ -158,7 +158,7 @@ def test_a_revoked_feed_answers_nothing(alice, bob, made):
     assert AuditEvent.objects.filter(event="token.revoked").count() == 1
 
 
-def test_a_person_has_a_bounded_number_of_feeds(alice, monkeypatch):
+def test_person_has_a_bounded_number_of_feeds(alice, monkeypatch):
     monkeypatch.setattr(feeds, "MOST", 1)
     client = client_of(alice)
     assert client.post("/stream/feeds/", {"name": "one"}).status_code == 200
@@ -166,11 +166,11 @@ def test_a_person_has_a_bounded_number_of_feeds(alice, monkeypatch):
     assert StreamFeed.objects.count() == 1
 
 
-def test_a_feed_is_only_read(made):
+def test_feed_is_only_read(made):
     assert client_of().post(made()).status_code == 405
 
 
-def test_a_system_makes_its_own_feed():
+def test_system_makes_its_own_feed():
     items = [Item(stable_id("x", 1), "T\x00itle", "", "javascript:alert(1)", NOON, NOON - timedelta(days=1), ("a",))]
     root = ElementTree.fromstring(atom(HEAD, items))
     each = root.find(f"{ATOM}entry")

@@ -63,7 +63,7 @@ def test_pages_of_unread_entries_are_turned_by_arrival(alice, monkeypatch):
     assert [each.pk for each in back.items] == seen[:4]
 
 
-def test_an_entry_is_opened_beside_its_list_and_alone_for_htmx(alice, bob):
+def test_entry_is_opened_beside_its_list_and_alone_for_htmx(alice, bob):
     record([entry(1, "Winter timetable", summary="The last ferry"), entry(2, "private", scope=f"user:{bob.pk}")])
     first, private = ids()
     whole = page(alice, f"/stream/{first}/")
@@ -128,7 +128,7 @@ def test_several_items_are_saved_together(alice, monkeypatch):
     assert answer["Location"] == "/library/clip/?item=topic%3A2&item=topic%3A1"
 
 
-def test_the_menu_counts_unread_entries(alice):
+def test_menu_counts_unread_entries(alice):
     assert 'class="count"' not in page(alice, "/keys/")
     record([entry(number) for number in range(3)])
     assert '<span class="count" data-unread-count>3</span>' in page(alice, "/keys/")
@@ -180,7 +180,7 @@ def test_earlier_changes_of_today_show_their_time(alice):
 
 
 @pytest.mark.parametrize("query", ["", "?show=unread"])
-def test_a_list_costs_the_same_for_3_and_90_entries(alice, query):
+def test_list_costs_the_same_for_3_and_90_entries(alice, query):
     client, costs = client_of(alice), []
     for number in (3, 90):
         record([entry(f"{number}-{each}", f"t{each}") for each in range(number)])

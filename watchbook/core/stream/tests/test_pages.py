@@ -59,7 +59,7 @@ def test_system_kind_and_day_narrow_it(alice):
     assert "last week" not in on_the_day
 
 
-def test_a_day_is_the_readers_day(alice):
+def test_day_is_the_readers_day(alice):
     # 20:00 UTC on the first is four in the morning of the second in Shanghai.
     record([entry(1, "early bird", hours=-8)])
     assert "early bird" in page(alice, day="2026-03-02")
@@ -105,7 +105,7 @@ def test_figures_of_a_change_are_shown(alice):
     assert "+412" in page(alice)
 
 
-def test_an_empty_stream_says_what_will_come(alice):
+def test_empty_stream_says_what_will_come(alice):
     assert "No activity yet" in page(alice)
 
 

@@ -59,7 +59,7 @@ def test_marks_differ_from_the_watermark_only(alice):
     assert (unread(alice), ReadingMark.objects.count()) == ([ids[0]], 1)
 
 
-def test_an_entry_of_a_slow_transaction_stays_unread(alice):
+def test_entry_of_a_slow_transaction_stays_unread(alice):
     """A lower id may be committed later: the watermark does not pass entries of the last two minutes."""
     ids = fill(3)
     late = StreamEntry.objects.get(pk=ids[1])
@@ -111,7 +111,7 @@ def test_rows_stay_few_for_one_who_leaves_one_entry_unread(alice, monkeypatch):
     assert ReadingState.objects.get(user=alice).watermark > ids[0]
 
 
-def test_the_nightly_job_passes_what_others_can_see(alice, bob):
+def test_nightly_job_passes_what_others_can_see(alice, bob):
     fill(5, scope=f"user:{bob.pk}")
     ids = fill(2, start=1)
     with clock.set_to(clock.now() + timedelta(minutes=5)):
@@ -128,7 +128,7 @@ def test_counts_are_bounded(alice, monkeypatch):
     assert str(reading.count_unread(reader)) == "4+"
 
 
-def test_a_page_costs_the_same_queries_for_2_and_400_entries(alice):
+def test_page_costs_the_same_queries_for_2_and_400_entries(alice):
     costs = []
     for number in (2, 400):
         ids = fill(number, start=number)

@@ -36,7 +36,7 @@ def can_save(shown):
 
 
 @BOTH
-def test_a_line_is_filed_with_one_press(alice, with_library, path):
+def test_line_is_filed_with_one_press(alice, with_library, path):
     record([entry("7&8", "Lanterns")])
     shown = page(alice, path)
     assert f'href="{ADDRESS.format("7%268")}"' in shown
@@ -61,7 +61,7 @@ def test_without_a_library_no_line_has_a_button(alice, path):
     assert not can_save(page(alice, path))
 
 
-def test_a_title_is_no_markup_in_the_name_of_the_button(alice, with_library):
+def test_title_is_no_markup_in_the_name_of_the_button(alice, with_library):
     record([entry(1, '"><script>alert(1)</script>')])
     shown = page(alice, "/")
     assert "<script>alert" not in shown

@@ -35,7 +35,7 @@ class Caller:
         return answer.json() if answer.content else None
 
 
-def test_a_whole_day(api, desk):
+def test_whole_day(api, desk):
     ws = api("post", "/workspaces", {"name": "Day"}, 201)
     assert ws["role"] == "owner"
     assert ws["flags"] == {"folders_enabled": True, "sharing_enabled": True}
@@ -114,7 +114,7 @@ def test_files_by_api(api, desk):
     assert Page.objects.filter(content="<h1>Hello</h1><p>world</p>").count() == 2
 
 
-def test_a_list_costs_the_same_for_few_and_many(desk, django_assert_max_num_queries):
+def test_list_costs_the_same_for_few_and_many(desk, django_assert_max_num_queries):
     home = desk.folder("Home")
     for n in range(30):
         desk.file(f"{n}", home)

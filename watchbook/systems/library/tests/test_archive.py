@@ -185,7 +185,7 @@ def test_what_is_being_removed_cannot_come_back(desk, page, later):
     assert not Space.objects.filter(pk=desk.space.pk).exists()
 
 
-def test_an_archived_space_keeps_its_trash(desk, page, later):
+def test_archived_space_keeps_its_trash(desk, page, later):
     actions.trash_page(desk.wanda, page.pk)
     actions.archive_space(desk.olga, desk.space.pk)
     later(days=400)
@@ -194,7 +194,7 @@ def test_an_archived_space_keeps_its_trash(desk, page, later):
     assert "Delete permanently" not in client_of(desk.olga).get(url("trash", desk.space.pk)).text
 
 
-def test_a_migration_at_work_comes_first(desk):
+def test_running_migration_blocks_archiving(desk):
     desk.old_file()
     actions.start_migration(desk.olga, desk.space.pk)
     for way in ways(desk):
@@ -230,7 +230,7 @@ def test_no_write_is_accepted_after_archiving(desk, kind):
     assert Page.objects.count() == before
 
 
-def test_the_shelves_cost_the_same_for_one_and_for_many(desk, django_assert_max_num_queries):
+def test_workspace_lists_need_constant_queries(desk, django_assert_max_num_queries):
     for number in range(6):
         space = actions.create_space(desk.olga, desk.workspace.pk, f"S{number}")
         (actions.archive_space if number % 2 else lambda *_given: None)(desk.olga, space.pk)

@@ -54,7 +54,7 @@ def clean_now() -> int:
 
 
 class TestUpload:
-    def test_a_picture_is_kept_by_digest_and_shown_to_members_only(self, desk, page):
+    def test_picture_is_kept_by_digest_and_shown_to_members_only(self, desk, page):
         body = picture(50, 20)
         sent = client_of(desk.wanda).post(url("upload", page.pk), {"file": SimpleUploadedFile("港 1.png", body)})
         assert sent.status_code == 201, sent.text
@@ -73,13 +73,13 @@ class TestUpload:
         assert read(desk.xaver, kept).status_code == read(desk.otto, kept).status_code == 404
         assert Client().get(told["url"]).status_code == 302
 
-    def test_the_same_bytes_are_stored_once(self, desk, page):
+    def test_same_bytes_are_stored_once(self, desk, page):
         first, second = (actions.upload(desk.wanda, page.pk, [picture()], name) for name in ("a.png", "b.png"))
         assert first.sha256 == second.sha256
         assert Blob.objects.filter(pk=first.sha256).count() == 1
         assert BlobReference.objects.filter(blob_id=first.sha256).count() == 2
 
-    def test_readers_and_strangers_upload_nothing(self, desk, page):
+    def test_readers_and_other_users_cannot_upload(self, desk, page):
         for user, status in ((desk.rene, 403), (desk.xaver, 404)):
             sent = client_of(user).post(url("upload", page.pk), {"file": SimpleUploadedFile("a.png", picture())})
             assert sent.status_code == status
@@ -152,7 +152,7 @@ class TestUpload:
 
 
 class TestUse:
-    def test_a_version_keeps_its_picture_until_it_is_gone(self, desk, page):
+    def test_version_keeps_its_picture_until_it_is_gone(self, desk, page):
         kept = actions.upload(desk.wanda, page.pk, [picture()], "pier.png")
         save(desk.wanda, page, figure(kept))
         save(desk.wanda, page, "<p>No picture</p>")
@@ -175,14 +175,14 @@ class TestUse:
         assert clean_now() == 1
         assert not BlobReference.objects.exists()
 
-    def test_an_attachment_that_no_text_shows_goes_after_two_days(self, desk, page):
+    def test_attachment_that_no_text_shows_goes_after_two_days(self, desk, page):
         actions.upload(desk.wanda, page.pk, [b"words"], "draft.txt")
         actions.upload(desk.wanda, page.parent_page_id, [b"words"], "in the folder.txt")
         assert attachments.remove_unused(owned_workspaces(), clock.now() - timedelta(days=2)) == 0
         assert clean_now() == 1
         assert Attachment.objects.get().name == "in the folder.txt"
 
-    def test_the_address_of_a_file_opens_nothing_to_who_could_not_see_it(self, desk, page):
+    def test_address_of_a_file_opens_nothing_to_who_could_not_see_it(self, desk, page):
         hidden = actions.create_space(desk.olga, desk.workspace.pk, "Hidden")
         folder = actions.create_page(desk.olga, hidden.pk, title="F", node_type="folder")
         kept = actions.upload(desk.olga, folder.pk, [picture()], "secret.png")

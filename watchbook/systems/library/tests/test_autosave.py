@@ -41,21 +41,21 @@ def test_autosaves_that_follow_each_other_are_one_version(desk, page, later):
     assert [each["number"] for each in listed] == [6, 1]
 
 
-def test_a_pause_ends_the_series(desk, page, later):
+def test_pause_ends_a_series_of_autosaves(desk, page, later):
     typed(desk.wanda, page, "a")
     later(minutes=10, seconds=1)
     typed(desk.wanda, page, "b")
     assert [words for _number, _reason, words in history(page)] == ["<p>0</p>", "<p>a</p>", "<p>b</p>"]
 
 
-def test_a_series_is_no_longer_than_an_hour(desk, page, later):
+def test_series_is_no_longer_than_an_hour(desk, page, later):
     for turn in range(25):
         typed(desk.wanda, page, turn)
         later(minutes=5)
     assert len(history(page)) == 3, "125 minutes, and the text it began with"
 
 
-def test_a_save_that_was_asked_for_stays(desk, page, later):
+def test_save_that_was_asked_for_stays(desk, page, later):
     typed(desk.wanda, page, "a")
     typed(desk.wanda, page, "b", by_itself=False)
     typed(desk.wanda, page, "c")
@@ -82,7 +82,7 @@ def test_another_person_ends_the_series(desk, page):
     assert [words for _number, _reason, words in history(page)][1:] == ["<p>a</p>", "<p>b</p>", "<p>c</p>"]
 
 
-def test_a_restored_version_ends_the_series(desk, page):
+def test_restored_version_ends_the_series(desk, page):
     typed(desk.wanda, page, "a")
     actions.restore_version(desk.wanda, page.pk, 1)
     typed(desk.wanda, page, "b")
@@ -97,7 +97,7 @@ def test_who_writes_on_top_of_a_joined_step_still_gets_the_common_text(desk, pag
     assert refused.value.details["base"]["content"] == "<p>a</p>"
 
 
-def test_joined_steps_are_forgotten_after_a_day(desk, page, later):
+def test_joined_steps_are_deleted_after_a_day(desk, page, later):
     for turn in range(1, 4):
         typed(desk.wanda, page, turn)
     later(hours=23)
@@ -108,7 +108,7 @@ def test_joined_steps_are_forgotten_after_a_day(desk, page, later):
     assert PageVersion.objects.filter(page=page).count() == 2
 
 
-def test_the_editor_says_what_is_by_itself_and_the_history_compares_what_it_shows(desk, page):
+def test_editor_marks_autosaves_and_history_compares_shown_versions(desk, page):
     client = client_of(desk.wanda)
     script = {"Accept": "application/json"}
     for turn in (1, 2, 3):

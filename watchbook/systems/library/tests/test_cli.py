@@ -20,7 +20,7 @@ def run(*words: str, code: int = 0):
     return json.loads(result.stdout)
 
 
-def test_the_steps_of_an_operator(desk):
+def test_steps_of_an_operator(desk):
     actions.set_flags(desk.olga, desk.workspace.pk, {"folders_enabled": False})
     for n in range(3):
         desk.file(f"{n}")
@@ -55,7 +55,7 @@ def test_channel_is_set_only_by_its_deployment(desk):
     assert run("set-channel", workspace, "prod", code=1)["error"]["code"] == "wrong_release_channel"
 
 
-def test_books_that_do_not_agree_are_an_error(desk):
+def test_failed_consistency_check_is_an_error(desk):
     desk.folder("Home")
     PageNodeMeta.objects.all().delete()
     found = run("reconcile", code=1)

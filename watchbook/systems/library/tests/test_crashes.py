@@ -107,7 +107,7 @@ def test_killed_at_every_step_it_is_brought_to_its_end_and_back(desk, monkeypatc
 
 
 @pytest.mark.parametrize("place", by_day([*SHARED, "library.purge.piece"], 3))
-def test_half_emptied_trash_is_not_listed_and_is_emptied_later(desk, place, monkeypatch):
+def test_partly_deleted_trash_is_hidden_and_deleted_later(desk, place, monkeypatch):
     """Killed in the first and in the second piece: nothing can be restored by halves, and nothing is left behind."""
     monkeypatch.setattr(trash, "PIECE", SMALL)
     for visit in (1,) if place in ONCE else (1, 2):

@@ -26,7 +26,7 @@ def delete(desk, kind):
 
 
 @BOTH
-def test_a_wrong_name_is_said_beside_the_field(desk, kind):
+def test_wrong_name_is_said_beside_the_field(desk, kind):
     place = getattr(desk, kind)
     answer = client_of(desk.olga).post(url(f"delete_{kind}", place.pk), {"name": '"><b>Tea'})
     assert answer.status_code == 422
@@ -38,7 +38,7 @@ def test_a_wrong_name_is_said_beside_the_field(desk, kind):
 
 
 @BOTH
-def test_a_script_gets_the_wrong_name_as_json(desk, kind):
+def test_script_gets_the_wrong_name_as_json(desk, kind):
     place = getattr(desk, kind)
     answer = client_of(desk.olga).post(
         url(f"delete_{kind}", place.pk), {"name": "x"}, headers={"accept": "application/json"}
@@ -112,7 +112,7 @@ def test_members_can_leave_an_archived_place_but_not_be_removed(desk, kind):
     assert AuditEvent.objects.filter(event="library.space_member", actor_id=desk.rene.pk).exists()
 
 
-def test_an_archived_workspace_can_be_left_but_not_by_its_last_owner(desk):
+def test_archived_workspace_can_be_left_but_not_by_its_last_owner(desk):
     actions.archive_workspace(desk.olga, desk.workspace.pk)
     with pytest.raises(Archived):
         actions.remove_member(desk.olga, desk.workspace.pk, person=desk.wanda)

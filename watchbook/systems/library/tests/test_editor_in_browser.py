@@ -26,7 +26,7 @@ def window(desk, live_server):
 
 
 @pytest.mark.parametrize("by_itself", [True, False])
-def test_the_head_follows_a_save(desk, window, by_itself):
+def test_head_follows_a_save(desk, window, by_itself):
     from playwright.sync_api import expect
 
     file = desk.file("Tides", desk.folder("Home"), "<p>One</p>")

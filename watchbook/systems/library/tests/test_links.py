@@ -32,7 +32,7 @@ def open_text(user, page: Page) -> str:
     return client_of(user).get(page_path(page.pk)).text
 
 
-def test_the_address_decides_and_the_own_host_is_left_out():
+def test_address_decides_the_page_and_the_own_host_is_ignored():
     pk = "01234567-89ab-4def-8123-456789abcdef"
     other = pk.replace("0", "9", 1)
     given_text = f'<a href="https://desk.example/library/pages/{pk}/#h-x" data-page="{other}">a</a>'

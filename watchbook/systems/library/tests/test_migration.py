@@ -80,7 +80,7 @@ def migrated(desk):
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.nightly)])
-def test_the_steps_of_the_seed_and_back(desk, count):
+def test_steps_of_the_seed_and_back(desk, count):
     old_world(desk, count)
     before = books()
     # Steps 2 and 3: only rows beside the pages.
@@ -165,7 +165,7 @@ def test_changes_by_users_during_a_migration_stay_and_are_reported(desk, migrate
     assert checks(desk)["job_counts"]
 
 
-def test_a_page_put_back_by_hand_is_taken_back_by_the_next_rollback(desk, migrated):
+def test_page_moved_by_a_user_is_moved_by_the_next_rollback(desk, migrated):
     pages, job = migrated
     own = desk.folder("Own")
     run("library.migrate", job)
@@ -213,7 +213,7 @@ def test_one_job_per_space_is_kept_by_the_database(desk, migrated):
         actions.rollback_migration(desk.olga, job.pk)
 
 
-def test_the_folder_may_be_chosen_and_may_vanish(desk, migrated):
+def test_folder_can_be_chosen_and_may_be_missing(desk, migrated):
     pages, job = migrated
     folder = Page.objects.get(pk=job.control.folder_page_id)
     actions.trash_page(desk.wanda, folder.pk)

@@ -96,7 +96,7 @@ class TestTemplates:
         with pytest.raises(Wrong):
             actions.set_template(desk.wanda, home.pk, on=True)
 
-    def test_a_hidden_template_is_not_offered(self, desk, home):
+    def test_hidden_template_is_not_offered(self, desk, home):
         model = desk.file("Report", home, "<h2>Findings</h2>")
         actions.set_template(desk.wanda, model.pk, on=True)
         actions.restrict_page(desk.sven, model.pk, user_ids=[], group_ids=[])

@@ -47,20 +47,20 @@ class TestWhoSeesWhat:
             assert client.get(address).status_code == 200, address
 
     @pytest.mark.parametrize("name", ["otto", "xaver"])
-    def test_to_everybody_else_it_is_not_there(self, desk, tree, name):
+    def test_other_users_get_not_found(self, desk, tree, name):
         client = client_of(desk.people[name])
         for address in addresses(desk, *tree):
             assert client.get(address).status_code == 404, address
         assert "Space" not in client.get(url("overview")).text.split("<main")[1].replace("workspace", "")
         assert "Tides" not in client.get(url("search", q="water")).text
 
-    def test_a_reader_is_shown_no_button_that_would_be_refused(self, desk, tree):
+    def test_reader_is_shown_no_button_that_would_be_refused(self, desk, tree):
         page = client_of(desk.rene).get(url("page", tree[0].pk)).text
         for word in ("data-new=", "data-bulk-act", 'name="act"', "rename-page"):
             assert word not in page
         assert "contenteditable" not in client_of(desk.rene).get(url("page", tree[1].pk)).text
 
-    def test_a_reader_who_writes_all_the_same_is_refused(self, desk, tree):
+    def test_reader_who_writes_all_the_same_is_refused(self, desk, tree):
         _folder, file = tree
         client = client_of(desk.rene)
         asked = [
@@ -81,7 +81,7 @@ class TestWhoSeesWhat:
 
 
 class TestFolder:
-    def test_hostile_titles_are_words(self, desk, tree):
+    def test_hostile_titles_are_escaped(self, desk, tree):
         desk.file(HOSTILE, tree[0])
         for address in addresses(desk, *tree)[:4]:
             assert "<script>alert" not in client_of(desk.wanda).get(address).text
@@ -98,7 +98,7 @@ class TestFolder:
         top = client.get(url("space", desk.space.pk)).text
         assert ('data-new="folder"' in top, 'data-new="file"' in top) == (False, True)
 
-    def test_an_illegal_place_is_refused_with_its_reason(self, desk, tree):
+    def test_illegal_place_is_refused_with_its_reason(self, desk, tree):
         answer = client_of(desk.wanda).post(url("create", desk.space.pk), {"title": "X", "node_type": "file"})
         assert answer.status_code == 409
         assert "the top level holds only folders" in answer.text
@@ -112,7 +112,7 @@ class TestFolder:
         body = page[page.index("<tbody>") :]
         assert body.index("Zebra") < body.index("Tides")
 
-    def test_long_folders_come_in_pieces(self, desk, tree):
+    def test_long_folders_are_paged(self, desk, tree):
         folder, _file = tree
         for number in range(105):
             desk.file(f"Leaf {number:03}", folder)
@@ -162,7 +162,7 @@ class TestFolder:
         assert after == before
         assert max(after) <= MOST_QUERIES
 
-    def test_the_list_of_workspaces_needs_the_same_few(self, desk, tree):
+    def test_list_of_workspaces_needs_the_same_few(self, desk, tree):
         client = client_of(desk.olga)
         before = queries(client, url("overview"))
         for number in range(5):

@@ -23,7 +23,7 @@ __all__ = ["tree"]
 
 
 class TestFile:
-    def test_a_save_is_a_version_and_a_late_one_is_refused_with_nothing_lost(self, desk, tree):
+    def test_save_is_a_version_and_a_late_one_is_refused_with_nothing_lost(self, desk, tree):
         _folder, file = tree
         client = client_of(desk.wanda)
         script = {"headers": {"Accept": "application/json"}}
@@ -36,7 +36,7 @@ class TestFile:
         assert (late.status_code, late.json()["error"]["code"]) == (409, "version_conflict")
         assert Page.objects.get(pk=file.pk).content == "<p>One</p>"
 
-    def test_both_texts_stand_side_by_side_and_are_put_together(self, desk, tree):
+    def test_both_texts_are_shown_beside_each_other_and_merged(self, desk, tree):
         _folder, file = tree
         base = "<p>First</p><p>Middle</p><p>Last</p>"
         actions.save_page(desk.wanda, file.pk, version=1, content=base)
@@ -55,14 +55,14 @@ class TestFile:
         assert saved.content == "<p>First of theirs</p><p>Middle</p><p>Last of mine</p>"
         assert saved.version == 4
 
-    def test_a_place_without_a_choice_keeps_both(self, desk, tree):
+    def test_conflict_without_a_choice_keeps_both(self, desk, tree):
         _folder, file = tree
         actions.save_page(desk.sven, file.pk, version=1, content="<p>Theirs</p>")
         values = {"title": "Tides", "content": "<p>Mine</p>", "version": 1, "merged": 1, "shown": 2}
         client_of(desk.wanda).post(url("merge", file.pk), values)
         assert Page.objects.get(pk=file.pk).content == "<p>Theirs</p><p>Mine</p>"
 
-    def test_what_one_of_them_took_away_is_proposed_to_stay_away(self):
+    def test_removal_by_one_writer_is_proposed(self):
         base, shorter = "<p>A</p><p>B</p>", "<p>A</p>"
         for theirs, yours in ((base, shorter), (shorter, base)):
             assert ["".join(part.chosen("both")) for part in merge(base, theirs, yours)] == ["<p>A</p>", ""]
@@ -71,7 +71,7 @@ class TestFile:
     @pytest.mark.parametrize(
         "text", ["", "<p>A</p>", "plain <b>and</b> bold<p>A &amp; B</p><hr>", "<ul><li>1<br>2</li></ul>\n<p>3</p>"]
     )
-    def test_blocks_joined_are_the_text_again(self, text):
+    def test_joined_blocks_equal_the_text(self, text):
         assert "".join(blocks(text)) == text
 
     def test_pictures_of_other_sites_are_links(self, desk, tree):
@@ -93,7 +93,7 @@ class TestFile:
         assert PageVersion.objects.filter(page=file).count() == 3
         assert client.get(url("history", file.pk, old="9", new="99")).status_code == 404
 
-    def test_a_single_version_has_nothing_to_be_compared_with(self, desk, tree):
+    def test_single_version_has_nothing_to_be_compared_with(self, desk, tree):
         client = client_of(desk.wanda)
         alone = client.get(url("history", tree[1].pk)).text
         assert "Version 1" in alone
@@ -104,7 +104,7 @@ class TestFile:
         assert both.count('type="radio"') == 4
         assert "Compare" in both
 
-    def test_the_way_names_the_workspace_once(self, desk, tree):
+    def test_way_names_the_workspace_once(self, desk, tree):
         client = client_of(desk.rene)
         for name, pk in (("space", desk.space.pk), ("page", tree[0].pk), ("page", tree[1].pk), ("history", tree[1].pk)):
             crumbs = client.get(url(name, pk)).text.partition('<nav class="crumbs"')[2].partition("</nav>")[0]
@@ -139,7 +139,7 @@ class TestTrash:
         client.post(url("restore", file.pk))
         assert Page.objects.get(pk=file.pk).parent_page_id == folder.pk
 
-    def test_a_file_whose_folder_is_gone_is_offered_others(self, desk, tree):
+    def test_page_without_its_folder_is_offered_others(self, desk, tree):
         folder, file = tree
         other = desk.folder("Other")
         actions.trash_page(desk.wanda, file.pk)
@@ -153,7 +153,7 @@ class TestTrash:
 
 
 class TestInAndOut:
-    def test_what_goes_out_comes_in_again(self, desk, tree):
+    def test_exported_pages_are_imported_unchanged(self, desk, tree):
         client = client_of(desk.wanda)
         out = b"".join(client.get(url("export", desk.space.pk)).streaming_content)
         assert "Reports/Tides.md" in zipfile.ZipFile(BytesIO(out)).namelist()
@@ -169,7 +169,7 @@ class TestInAndOut:
         assert "not a readable zip file" in answer.text
         assert client.post(url("import", desk.space.pk)).status_code == 422
 
-    def test_a_link_reads_one_page_until_it_is_revoked(self, desk, tree):
+    def test_link_reads_one_page_until_it_is_revoked(self, desk, tree):
         client = client_of(desk.wanda)
         page = client.post(url("share", tree[1].pk), {"days": "7"})
         address = page.context["address"]
@@ -181,7 +181,7 @@ class TestInAndOut:
         client.post(url("revoke", link.pk))
         assert visitor.get(path).status_code == 404
 
-    def test_an_item_of_another_system_is_filed(self, desk, tree, clips):
+    def test_item_of_another_system_is_clipped(self, desk, tree, clips):
         client = client_of(desk.wanda)
         asked = {"kind": "library_test", "id": "1"}
         page = client.get(url("clip", **asked)).text
@@ -201,7 +201,7 @@ class TestInAndOut:
         assert "61 items were skipped" in squeezed(done)
         assert "Saved to library." in done
 
-    def test_the_folder_of_clips_is_offered_once(self, desk, tree, clips):
+    def test_folder_of_clips_is_offered_once(self, desk, tree, clips):
         client = client_of(desk.wanda)
         asked = {"kind": "library_test", "id": "1"}
         before = client.get(url("clip", **asked)).text

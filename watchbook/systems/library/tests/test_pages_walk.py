@@ -164,7 +164,7 @@ def test_each_role_may_what_it_may(world: Any, name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_visitor_is_sent_to_sign_in(world: Any) -> None:
+def test_anonymous_user_is_redirected_to_sign_in_from_the_library(world: Any) -> None:
     for ask in asks(world):
         answer = ask.make(client_of())
         assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/accounts/login/"), ask.name

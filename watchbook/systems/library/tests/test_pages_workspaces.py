@@ -58,7 +58,7 @@ class TestPlaces:
         assert answer.status_code == 423
         assert "is read-only here" in answer.text
 
-    def test_the_books_are_compared_and_kept(self, desk, tree):
+    def test_consistency_checks_are_compared_and_stored(self, desk, tree):
         client = client_of(desk.olga)
         assert "Not run yet" in client.get(url("reconciliation", desk.workspace.pk)).text
         page = client.post(url("reconciliation", desk.workspace.pk), follow=True).text
@@ -95,7 +95,7 @@ class TestMigration:
         assert client.post(url("migration_pause", job.pk)).status_code == 409
 
 
-def test_a_link_to_a_trashed_page_leads_to_the_trash(desk):
+def test_link_to_a_trashed_page_leads_to_the_trash(desk):
     folder = desk.folder("Walks")
     file = desk.file("Old lanterns", folder)
     actions.trash_page(desk.wanda, file.pk)

@@ -54,7 +54,7 @@ def rows_about(*pages) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def test_after_thirty_days_it_is_gone_with_all_that_hung_on_it(desk, later):
+def test_page_is_deleted_with_all_its_rows_after_thirty_days(desk, later):
     top, page = filled(desk)
     kept, other = filled(desk, "Kept")
     actions.trash_page(desk.wanda, top.pk)
@@ -74,7 +74,7 @@ def test_after_thirty_days_it_is_gone_with_all_that_hung_on_it(desk, later):
     assert all(check.is_ok for check in reconcile(desk.workspace))
 
 
-def test_with_zero_days_it_stays_for_ever(desk, later, monkeypatch):
+def test_zero_days_keep_the_trash(desk, later, monkeypatch):
     monkeypatch.setenv("LIBRARY_TRASH_DAYS", "0")
     top, _page = filled(desk)
     actions.trash_page(desk.wanda, top.pk)
@@ -84,7 +84,7 @@ def test_with_zero_days_it_stays_for_ever(desk, later, monkeypatch):
     actions.restore_page(desk.wanda, top.pk)
 
 
-def test_what_was_trashed_earlier_below_it_loses_only_its_place(desk):
+def test_page_trashed_earlier_below_it_loses_only_its_parent(desk):
     top, page = filled(desk)
     actions.trash_page(desk.wanda, page.pk)
     actions.trash_page(desk.wanda, top.pk)
@@ -99,7 +99,7 @@ def test_what_was_trashed_earlier_below_it_loses_only_its_place(desk):
     assert all(check.is_ok for check in reconcile(desk.workspace))
 
 
-def test_what_was_restored_stays(desk, later):
+def test_restored_page_is_not_deleted(desk, later):
     top, page = filled(desk)
     actions.trash_page(desk.wanda, top.pk)
     actions.restore_page(desk.wanda, top.pk)
@@ -112,7 +112,7 @@ def test_what_was_restored_stays(desk, later):
     assert rows_about(top, page) == {}, "the line of its first stay in the trash goes, too"
 
 
-def test_a_page_in_use_below_it_holds_it(desk, later):
+def test_page_in_use_below_it_prevents_deletion(desk, later):
     """No act of ours makes this; a tree from elsewhere may have it, and the page in use must keep its place."""
     top, page = filled(desk)
     actions.trash_page(desk.wanda, top.pk)
@@ -125,7 +125,7 @@ def test_a_page_in_use_below_it_holds_it(desk, later):
     assert Page.objects.filter(pk=top.pk).exists()
 
 
-def test_a_migration_at_work_is_waited_for_and_its_counts_follow(desk):
+def test_deletion_waits_for_a_running_migration_and_updates_its_counts(desk):
     space = actions.create_space(desk.olga, desk.workspace.pk, "Old")
     actions.set_flags(desk.olga, desk.workspace.pk, {"folders_enabled": False})
     for number in range(3):
@@ -178,7 +178,7 @@ def test_purge_continues_although_the_space_was_archived(desk):
     assert rows_about(top, page) == {}
 
 
-def test_the_whole_trash_by_hand(desk):
+def test_whole_trash_by_hand(desk):
     for title in ("One", "Two"):
         actions.trash_page(desk.wanda, filled(desk, title)[0].pk)
     page = client_of(desk.sven).get(url("trash", desk.space.pk)).text
@@ -191,7 +191,7 @@ def test_the_whole_trash_by_hand(desk):
     assert run_now(JOB).progress == {"removed": 2, "pages": 4, "held": 0}
 
 
-def test_the_page_says_until_when(desk):
+def test_page_says_until_when(desk):
     top, _page = filled(desk)
     with clock.set_to(datetime(2026, 3, 1, 4, tzinfo=UTC)):
         actions.trash_page(desk.wanda, top.pk)
@@ -202,7 +202,7 @@ def test_the_page_says_until_when(desk):
     assert "保留至" in chinese
 
 
-def test_a_piece_costs_the_same_for_two_pages_and_for_two_hundred(desk):
+def test_piece_costs_the_same_for_two_pages_and_for_two_hundred(desk):
     costs = []
     for count in (2, trash.PIECE - 1):
         top = desk.folder("Top")

@@ -87,7 +87,7 @@ def harbour(desk):
     return Page.objects.get(pk=page.pk)
 
 
-def test_restricted_page_is_met_on_no_way(desk, harbour):
+def test_restricted_page_appears_nowhere(desk, harbour):
     before = {name: reads(desk.people[name], harbour, "lighthouse", desk) for name in ("olga", "wanda", "rene", "zita")}
     assert before["rene"] == before["zita"]
     assert before["wanda"] >= before["rene"] | {"picker", "targets"} - {"targets"}
@@ -201,7 +201,7 @@ class TestRestrictionsFollowTheTree:
         assert not PageGuard.objects.exists()
 
 
-def test_viewers_meet_the_approved_version_on_every_way(desk, harbour):
+def test_viewers_get_the_approved_version_everywhere(desk, harbour):
     actions.share_page(desk.wanda, harbour.pk)
     actions.set_properties(desk.wanda, harbour.pk, {"status": "approved"})
     actions.set_approved_only(desk.sven, harbour.space_id, on=True)

@@ -25,7 +25,7 @@ def seen(person, words: str) -> list[str]:
     return [hit.title for hit in find(words, scopes=viewer_scopes(person)).items]
 
 
-def test_the_second_writer_sees_both_texts_and_the_common_one(desk, page):
+def test_second_writer_sees_both_texts_and_the_common_one(desk, page):
     actions.save_page(desk.wanda, page.pk, version=1, content="<p>hers</p>")
     with pytest.raises(VersionConflict) as refused:
         actions.save_page(desk.sven, page.pk, version=1, content="<p>his</p>", title="His")
@@ -61,7 +61,7 @@ def _changes(desk, page, text: str) -> bool:
     return PageVersion.objects.count() != before
 
 
-def test_a_page_from_before_the_history_keeps_its_first_text(desk, page):
+def test_page_from_before_the_history_keeps_its_first_text(desk, page):
     PageVersion.objects.all().delete()
     actions.save_page(desk.wanda, page.pk, version=1, content="<p>new</p>")
     assert list(PageVersion.objects.order_by("number").values_list("content", flat=True)) == [
@@ -70,7 +70,7 @@ def test_a_page_from_before_the_history_keeps_its_first_text(desk, page):
     ]
 
 
-def test_a_folder_has_no_text(desk):
+def test_folder_has_no_text(desk):
     folder = desk.folder("Home")
     with pytest.raises(Wrong):
         actions.save_page(desk.wanda, folder.pk, version=1, content="<p>x</p>")
@@ -95,7 +95,7 @@ def test_only_harmless_markup_is_kept(hostile, left):
     assert clean(clean(hostile)) == clean(hostile)
 
 
-def test_a_text_that_would_hold_the_server_up_is_refused(desk):
+def test_text_that_would_block_the_server_is_refused(desk):
     home = desk.folder("Home")
     for hostile in ("<blockquote>" * 150_000, "<b title=1>" * 1000, "<p>" + "x" * 3_000_000):
         with pytest.raises(Wrong):
@@ -127,7 +127,7 @@ def test_found_by_members_only_as_long_as_it_is_there(desk, page):
     assert seen(desk.olga, "harbour") == ["潮汐表"]
 
 
-def test_a_day_of_saving_is_one_line_of_the_stream(desk, page, noon):
+def test_saves_of_a_day_are_one_entry_of_the_activity(desk, page, noon):
     for version in (1, 2, 3):
         actions.save_page(desk.wanda, page.pk, version=version, content=f"<p>{version}</p>")
     assert StreamEntry.objects.filter(source="library", event_key__startswith="20260302").count() == 1
@@ -142,7 +142,7 @@ def test_favourites_are_ones_own(desk, page):
     assert actions.list_favourites(desk.rene) == []
 
 
-def test_a_clip_says_where_it_is_from(desk, clips):
+def test_clip_says_where_it_is_from(desk, clips):
     made = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
     assert made.title == "High water"
     assert "script" not in made.content
@@ -159,7 +159,7 @@ def test_a_clip_says_where_it_is_from(desk, clips):
         actions.clip(desk.wanda, kind="library_test", object_id="2", space_id=desk.space.pk)
 
 
-def test_a_folder_of_clips_with_a_chinese_name_is_known_to_everybody(desk, clips):
+def test_folder_of_clips_with_a_chinese_name_is_known_to_everybody(desk, clips):
     with translation.override("zh-hans"):
         made = actions.clip(desk.wanda, kind="library_test", object_id="1", space_id=desk.space.pk)
     assert actions.breadcrumb(desk.rene, made.pk)[0].title == "剪藏"

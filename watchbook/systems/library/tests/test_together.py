@@ -245,7 +245,7 @@ def check_job(job: Any) -> None:
             assert item.page.parent_page_id != item.new_parent_page_id
 
 
-def test_two_moves_that_would_make_a_ring(desk):
+def test_moves_that_would_form_a_cycle_are_refused(desk):
     """A below B's child and B below A's child at the same moment: one of them is refused."""
     for _ in range(10):
         space = new_space(desk)
@@ -267,7 +267,7 @@ def test_two_moves_that_would_make_a_ring(desk):
         check(desk, space)
 
 
-def test_two_savers_lose_nothing(desk):
+def test_two_writers_lose_nothing(desk):
     page = desk.file("Page", desk.folder("Home"), "<p>base</p>")
 
     def save(text: str) -> str:

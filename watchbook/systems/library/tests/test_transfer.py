@@ -187,7 +187,7 @@ def test_any_text_comes_back_through_a_file_as_it_was(html, title):
 
 
 @given(st.text(min_size=1, max_size=200), st.text(max_size=200))
-def test_the_head_of_a_file_is_read_as_it_was_written(title, text):
+def test_head_of_a_file_is_read_as_it_was_written(title, text):
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     said, rest = split_front(with_front(title, text))
     assert said["title"] == title

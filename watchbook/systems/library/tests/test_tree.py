@@ -31,7 +31,7 @@ def titles(desk, page=None, **asked):
         ("file", "file", True),
     ],
 )
-def test_the_matrix_holds_for_create_move_and_duplicate(desk, parent, child, is_allowed):
+def test_matrix_holds_for_create_move_and_duplicate(desk, parent, child, is_allowed):
     home = desk.folder("Home")
     above = None if parent is None else desk.page("Above", parent, home)
     moved = desk.page("Moved", child, home)
@@ -47,7 +47,7 @@ def test_the_matrix_holds_for_create_move_and_duplicate(desk, parent, child, is_
                 act()
 
 
-def test_switched_off_the_top_level_holds_files_and_no_folders_are_made(desk):
+def test_disabled_folders_allow_pages_at_the_top_level(desk):
     actions.set_flags(desk.olga, desk.workspace.pk, {"folders_enabled": False})
     page = desk.file("Old style")
     assert page.parent_page_id is None
@@ -57,7 +57,7 @@ def test_switched_off_the_top_level_holds_files_and_no_folders_are_made(desk):
     actions.move_page(desk.wanda, child.pk, parent_page_id=None)
 
 
-def test_a_page_cannot_go_below_itself(desk):
+def test_page_cannot_go_below_itself(desk):
     top = desk.folder("Top")
     deep = desk.folder("Deep", desk.folder("Mid", top))
     for target in (top, deep):
@@ -75,7 +75,7 @@ def test_moving_a_subtree_writes_one_page_row(desk):
     assert len(writes) == 1
 
 
-def test_siblings_stand_where_they_are_put(desk):
+def test_siblings_keep_the_given_order(desk):
     home = desk.folder("Home")
     a, b, c = (desk.file(name, home) for name in "abc")
     actions.move_page(desk.wanda, c.pk, parent_page_id=home.pk, after_page_id=a.pk)
@@ -180,7 +180,7 @@ def test_short_way_to_a_list_opens_to_those_who_can_open_the_page(desk):
     assert openers(home) == set()
 
 
-def test_the_way_to_a_page_begins_at_the_top(desk):
+def test_way_to_a_page_begins_at_the_top(desk):
     top = desk.folder("Top")
     deep = desk.file("Deep", desk.folder("Mid", top))
     assert [crumb.title for crumb in actions.breadcrumb(desk.rene, deep.pk)] == ["Top", "Mid", "Deep"]
@@ -199,7 +199,7 @@ def test_restore_brings_back_exactly_one_batch(desk):
     assert titles(desk, top) == ["early", "late"]
 
 
-def test_a_file_whose_place_is_gone_is_offered_others(desk):
+def test_page_without_its_parent_is_offered_others(desk):
     gone, kept = desk.folder("Gone"), desk.folder("Kept")
     page = desk.file("page", gone)
     actions.trash_page(desk.wanda, page.pk)
@@ -211,7 +211,7 @@ def test_a_file_whose_place_is_gone_is_offered_others(desk):
     assert titles(desk, kept) == ["page"]
 
 
-def test_a_folder_whose_place_is_gone_comes_back_at_the_top(desk):
+def test_folder_without_its_parent_is_restored_at_the_top_level(desk):
     gone = desk.folder("Gone")
     inner = desk.folder("Inner", gone)
     actions.trash_page(desk.wanda, inner.pk)
@@ -228,7 +228,7 @@ def test_bulk_move_keeps_a_subtree_whole(desk):
     assert [crumb.title for crumb in actions.breadcrumb(desk.rene, leaf.pk)] == ["Home", "Top", "Child", "Leaf"]
 
 
-def test_a_copy_has_the_whole_subtree_and_its_own_history(desk):
+def test_copy_has_the_whole_subtree_and_its_own_history(desk):
     top = desk.folder("Top")
     desk.file("Inner", desk.file("File", top, "<p>words</p>"))
     copy = actions.duplicate_page(desk.wanda, top.pk)
@@ -238,7 +238,7 @@ def test_a_copy_has_the_whole_subtree_and_its_own_history(desk):
     assert PageNodeMeta.objects.count() == Page.objects.count()
 
 
-def test_a_move_to_another_space_takes_every_row_along(desk):
+def test_move_to_another_space_takes_every_row_along(desk):
     other = actions.create_space(desk.olga, desk.workspace.pk, "Other")
     home = desk.folder("Home")
     page = desk.file("Page", home)

@@ -90,7 +90,7 @@ class TestThreads:
         second = caller.get("/threads", order="last_reply", limit=5, cursor=first["next"]).json()
         assert (tids(second["items"]), second["next"]) == ([5, 6, 7, 8], None)
 
-    def test_place_of_one_order_is_refused_by_the_other(self, caller):
+    def test_cursor_of_one_order_is_refused_by_the_other(self, caller):
         for number in range(3):
             make_thread(number)
         for order, other in (("created", "last_reply"), ("last_reply", "created")):
@@ -152,7 +152,7 @@ class TestThreads:
 
 
 class TestPosts:
-    def test_floors_in_the_order_of_their_numbers(self, caller, desk):
+    def test_posts_are_listed_by_number(self, caller, desk):
         found = caller.items(f"/threads/{FIRST_TID}/posts", limit=15)
         assert [item["floor_number"] for item in found] == [n for n in range(46) if n not in (43, 44)]
         assert {item["floor_number"]: item["revision_count"] for item in found}[42] == 1
@@ -160,7 +160,7 @@ class TestPosts:
         assert deleted["is_deleted_by_source"]
         assert deleted["content_html"] == "第 41 楼的文字。"
 
-    def test_from_a_floor_on_and_one_author(self, caller, desk):
+    def test_posts_from_a_number_on_and_of_one_author(self, caller, desk):
         path = f"/threads/{FIRST_TID}/posts"
         assert [item["floor_number"] for item in caller.items(path, from_floor=41)] == [41, 42, 45]
         assert [item["floor_number"] for item in caller.items(path, author_id=1001)] == [0]
@@ -198,7 +198,7 @@ class TestWork:
         assert tids(rows) == [0, 1, 2, 3, 4]
         assert caller.get(f"/runs/{run.pk + 1}/threads").status_code == 404
 
-    def test_audits_with_topics_and_floors(self, caller, desk):
+    def test_audits_list_topics_and_posts(self, caller, desk):
         audit = ThreadFloorAuditRun.objects.get()
         assert [item["id"] for item in caller.items("/audits")] == [audit.pk]
         found = caller.get(f"/audits/{audit.pk}").json()

@@ -61,7 +61,7 @@ def test_audit_lists_every_missing_post_without_requests(board, crawler, tid):
     assert run.run_finished_at is not None
 
 
-def test_a_repair_fetches_only_the_pages_that_hold_gaps_and_moves_nothing(board, crawler, tid):
+def test_repair_requests_only_pages_with_gaps(board, crawler, tid):
     lose(tid, 0, 21, 22, 45)
     thread = thread_of(tid)
     board.world.advance(hours=2)
@@ -84,7 +84,7 @@ def test_a_repair_fetches_only_the_pages_that_hold_gaps_and_moves_nothing(board,
     assert floor_rows(figures["audit_run_id"]) == dict.fromkeys((0, 21, 22, 45), ("repaired", 0, 1))
 
 
-def test_a_floor_the_source_no_longer_has_is_given_up_after_three_attempts(board, crawler, tid):
+def test_missing_post_is_given_up_after_three_attempts(board, crawler, tid):
     pid = floors_of(tid)[30].source_post_id
     lose(tid, 30)
     board.world.remove(tid, pid)
@@ -137,7 +137,7 @@ def test_failing_site_stops_the_repair_and_costs_no_attempt(board, crawler, tid)
     assert crawler.audit(repair=True)["repaired_thread_count"] == 5
 
 
-def test_a_note_is_repaired_with_its_text(board, crawler, tid):
+def test_comment_is_repaired_with_its_text(board, crawler, tid):
     parent = floors_of(tid)[1].source_post_id
     board.world.advance(hours=1)
     note = board.world.note(tid, parent, "贴条的话")
@@ -149,7 +149,7 @@ def test_a_note_is_repaired_with_its_text(board, crawler, tid):
     assert "贴条的话" in Post.objects.get(source_post_id=note).content_html
 
 
-def test_a_note_whose_text_cannot_be_had_keeps_no_other_floor_away(board, crawler, tid):
+def test_comment_without_text_does_not_block_other_posts(board, crawler, tid):
     parent = floors_of(tid)[1].source_post_id
     board.world.advance(hours=1)
     board.world.note(tid, parent, "贴条的话")
@@ -169,7 +169,7 @@ def test_a_note_whose_text_cannot_be_had_keeps_no_other_floor_away(board, crawle
     assert "贴条的话" in floors_of(tid)[70].content_html
 
 
-def test_gaps_of_a_newest_first_topic_are_looked_for_from_the_end(board, crawler):
+def test_gaps_of_newest_first_topic_are_searched_from_the_end(board, crawler):
     tid = board.world.add_topic("[直播]倒序")
     board.world.mark(tid, reversed=True)
     for number in range(65):
@@ -185,7 +185,7 @@ def test_gaps_of_a_newest_first_topic_are_looked_for_from_the_end(board, crawler
     assert sorted(floors_of(tid)) == list(range(66))
 
 
-def test_what_a_repair_stored_is_taken_up_by_the_next_crawl_without_doubles(board, crawler, tid):
+def test_posts_of_a_repair_are_not_stored_twice_by_the_next_crawl(board, crawler, tid):
     lose(tid, 60, 69)
     crawler.audit(repair=True)
     board.world.advance(hours=1)
@@ -194,7 +194,7 @@ def test_what_a_repair_stored_is_taken_up_by_the_next_crawl_without_doubles(boar
     assert differences(board) == {}
 
 
-def test_a_scan_costs_two_queries_a_thousand_topics(board, crawler, tid, django_assert_max_num_queries):
+def test_scan_costs_two_queries_a_thousand_topics(board, crawler, tid, django_assert_max_num_queries):
     for number in range(8):
         board.world.add_topic(f"[讨论]{number}")
     crawler.crawl(after=0.1)

@@ -21,7 +21,7 @@ def run(tmp_path):
     return run
 
 
-def test_a_list_is_printed_as_records(run):
+def test_list_is_printed_as_records(run):
     done = run(body(list_document(row(31, recommend=10), row(32, denied="1"))), "--json")
     assert done.exit_code == 0
     found = json.loads(done.stdout)
@@ -42,7 +42,7 @@ def test_a_list_is_printed_as_records(run):
     ]
 
 
-def test_a_topic_is_printed_as_records(run):
+def test_topic_is_printed_as_records(run):
     done = run(body(topic_document(post(0, "[b]开头[/b]", alterinfo="[E1782532900 0 0]\t"), stub(1, 6500))), "--json")
     assert done.exit_code == 0
     found = json.loads(done.stdout)
@@ -68,7 +68,7 @@ def test_a_topic_is_printed_as_records(run):
     ]
 
 
-def test_a_refusal_was_read_so_it_is_no_failure(run):
+def test_refusal_was_read_so_it_is_no_failure(run):
     done = run(body(refusal("找不到主题")), "--json")
     assert done.exit_code == 0
     assert json.loads(done.stdout) == {
@@ -89,5 +89,5 @@ def test_people_get_lines(run):
     assert "gone: 找不到主题" in run(body(refusal("找不到主题"))).stdout
 
 
-def test_a_missing_file_is_wrong_usage():
+def test_missing_file_is_wrong_usage():
     assert CliRunner().invoke(group, ["parse", "no-such-file"]).exit_code == 2

@@ -19,7 +19,7 @@ def call(*words):
     return done.exit_code, json.loads(done.stdout) if "--json" in words and done.stdout else done.output
 
 
-def test_a_crawl_at_a_given_moment(board, crawler):
+def test_crawl_at_a_given_moment(board, crawler):
     tid = board.world.add_topic("[讨论]帖")
     board.world.reply(tid, "回复")
     code, found = call("crawl", "--fid", "7", "--now", "2026-06-01T13:00:00+08:00", "--json")
@@ -41,7 +41,7 @@ def test_a_crawl_at_a_given_moment(board, crawler):
     assert thread_of(tid).created_at.isoformat() == "2026-06-01T13:00:00+08:00"
 
 
-def test_a_crawl_that_fails_says_why(board, crawler):
+def test_crawl_that_fails_says_why(board, crawler):
     with board.outage():
         code, found = call("crawl", "--json")
     assert code == 1
@@ -51,7 +51,7 @@ def test_a_crawl_that_fails_says_why(board, crawler):
     assert (code, found["error"]["code"]) == (1, "unknown_forum")
 
 
-def test_an_audit_prints_the_counters_of_its_row(board, crawler):
+def test_audit_prints_the_counters_of_its_row(board, crawler):
     board.world.add_topic("[讨论]帖")
     crawler.crawl()
     code, found = call("audit", "--repair", "--json")
@@ -85,7 +85,7 @@ def test_pages_that_make_no_sense_are_wrong_usage(board, crawler, pages):
     assert call("thread", "5", "--pages", pages)[0] == 2
 
 
-def test_a_board_is_added_once(db):
+def test_board_is_added_once(db):
     code, found = call("forums", "add", "--json", "--", "-447601", "二次元")
     assert (code, found["fid"], found["name"]) == (0, -447601, "二次元")
     assert Forum.objects.get(source_forum_id=-447601).crawl_page_limit == 5

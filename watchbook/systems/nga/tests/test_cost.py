@@ -43,11 +43,11 @@ def tid(board, crawler):
     return made
 
 
-def test_an_unchanged_page_costs_four_queries(board, tid):
+def test_unchanged_page_costs_four_queries(board, tid):
     assert len(cost_of_storing(tid)) == 4
 
 
-def test_a_page_of_new_floors_costs_as_much_as_one_floor(board, tid):
+def test_page_of_new_posts_needs_as_many_queries_as_one_post(board, tid):
     Post.objects.exclude(floor_number=0).delete()
     for number in range(20):
         board.world.reply(tid, f"新{number}")
@@ -59,7 +59,7 @@ def test_a_page_of_new_floors_costs_as_much_as_one_floor(board, tid):
     assert len(cost_of_storing(tid)) == len(whole) == 13  # the floors, the place in the topic, the search
 
 
-def test_a_page_of_edits_costs_as_much_as_one_edit(board, tid):
+def test_page_of_edits_costs_as_much_as_one_edit(board, tid):
     floors = floors_of(tid)
     board.world.edit(tid, floors[3].source_post_id, "改")
     one = cost_of_storing(tid)

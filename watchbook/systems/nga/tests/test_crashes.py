@@ -63,7 +63,7 @@ def killed_at(place, *words):
 
 
 @pytest.mark.parametrize(("place", "nth"), by_day(PLACES, 3))
-def test_a_killed_crawl_is_finished_by_the_next(board, place, nth):
+def test_killed_crawl_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tids = [board.world.add_topic(f"[讨论]{number}") for number in range(3)]
     for tid in tids:
@@ -80,7 +80,7 @@ def test_a_killed_crawl_is_finished_by_the_next(board, place, nth):
 
 
 @pytest.mark.parametrize(("place", "nth"), by_day(REPAIRS, 2))
-def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
+def test_killed_repair_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tid = board.world.add_topic("[讨论]有洞的帖")
     board.world.fill(tid, 69)
@@ -94,7 +94,7 @@ def test_a_killed_repair_is_finished_by_the_next(board, place, nth):
 
 
 @pytest.mark.parametrize(("place", "nth"), by_day(REREADINGS, 4))
-def test_a_killed_rereading_is_finished_by_the_next(board, place, nth):
+def test_killed_rereading_is_finished_by_the_next(board, place, nth):
     crawler = Crawler(board)
     tid = board.world.add_topic("[攻略]灯塔")
     for number in range(44):
@@ -130,7 +130,7 @@ def test_files_whose_finder_was_killed_are_queued_once(board, place):
 @pytest.mark.parametrize(
     "place", by_day(["nga.fetched:1", "nga.author_checked:1", "job.before_commit:1", "job.after_commit:1"], 2)
 )
-def test_an_author_whose_check_was_killed_loses_no_topic_and_queues_none_twice(board, place):
+def test_author_whose_check_was_killed_loses_no_topic_and_queues_none_twice(board, place):
     uid = board.world.uid_of("灯塔人")
     with clock.set_to(board.world.moment):
         actions.follow_author(str(uid))

@@ -18,7 +18,7 @@ def grow(board, tid, count):
     return [board.world.reply(tid, f"第{number}条") for number in range(count)]
 
 
-def test_a_first_run_stores_every_floor_of_the_window(board, crawler):
+def test_first_run_stores_every_post_of_the_window(board, crawler):
     board.life.days(3)
     plan = crawler.plan
     figures = crawler.crawl()
@@ -29,7 +29,7 @@ def test_a_first_run_stores_every_floor_of_the_window(board, crawler):
     assert figures["new_post_count"] == Post.objects.count()
 
 
-def test_a_run_without_news_asks_for_the_list_alone_and_writes_no_floor(board, crawler):
+def test_run_without_changes_requests_only_the_list_and_writes_no_post(board, crawler):
     board.life.days(2)
     crawler.crawl()
     written = set(Post.objects.values_list("pk", "updated_at"))
@@ -41,7 +41,7 @@ def test_a_run_without_news_asks_for_the_list_alone_and_writes_no_floor(board, c
     assert not CrawlRunThread.objects.filter(crawl_run_id=figures["run_id"]).exists()
 
 
-def test_the_window_is_cut_at_midnight_in_shanghai(board, crawler):
+def test_window_is_cut_at_midnight_in_shanghai(board, crawler):
     board.world.set_time("2026-06-08T15:59:59+00:00")
     board.world.add_topic("昨夜的帖子")
     board.world.set_time("2026-06-08T16:00:00+00:00")
@@ -54,7 +54,7 @@ def test_the_window_is_cut_at_midnight_in_shanghai(board, crawler):
     assert (str(run.date_window_start), str(run.date_window_end)) == ("2026-06-09", "2026-06-11")
 
 
-def test_only_the_page_of_the_last_known_floor_and_later_ones_are_read_again(board, crawler):
+def test_crawl_rereads_only_from_the_page_of_the_last_known_post(board, crawler):
     tid = board.world.add_topic("[讨论]长帖")
     grow(board, tid, 45)
     crawler.crawl()
@@ -74,7 +74,7 @@ def test_only_the_page_of_the_last_known_floor_and_later_ones_are_read_again(boa
     assert "改过的" in floors_of(tid)[41].content_html
 
 
-def test_five_pages_a_run_and_the_rest_later_also_outside_of_the_window(board, crawler):
+def test_pages_beyond_the_limit_are_read_by_later_runs(board, crawler):
     tid = board.world.add_topic("[讨论]很长的帖")
     board.world.fill(tid, 239)
     assert crawler.crawl()["new_post_count"] == 100
@@ -98,7 +98,7 @@ def test_five_pages_a_run_and_the_rest_later_also_outside_of_the_window(board, c
     assert differences(board) == {}
 
 
-def test_a_topic_of_more_than_a_thousand_pages_costs_no_request(board, crawler):
+def test_topic_over_a_thousand_pages_costs_no_request(board, crawler):
     tid = board.world.add_topic("[水]盖楼")
     board.world.fill(tid, 20_000)
     figures = crawler.crawl()
@@ -117,7 +117,7 @@ def test_a_topic_of_more_than_a_thousand_pages_costs_no_request(board, crawler):
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
-def test_an_unfinished_topic_that_grows_past_a_thousand_pages_is_left_alone(board, crawler, is_listed):
+def test_unfinished_topic_over_a_thousand_pages_is_skipped(board, crawler, is_listed):
     tid = board.world.add_topic("[水]盖楼")
     board.world.fill(tid, 300)
     crawler.crawl()
@@ -135,7 +135,7 @@ def test_an_unfinished_topic_that_grows_past_a_thousand_pages_is_left_alone(boar
     assert thread.crawl_page_total_last_seen == 1016
 
 
-def test_a_floor_is_deleted_after_two_whole_readings_without_it_and_comes_back(board, crawler):
+def test_post_absent_in_two_readings_is_deleted_until_it_returns(board, crawler):
     tid = board.world.add_topic("[讨论]帖")
     pids = grow(board, tid, 5)
     crawler.crawl()
@@ -188,7 +188,7 @@ def test_locked_and_hidden_is_deleted_and_hidden_alone_is_folded(board, crawler)
     assert differences(board) == {}
 
 
-def test_notes_get_their_text_and_are_no_gaps(board, crawler):
+def test_comments_get_their_text_and_are_no_gaps(board, crawler):
     tid = board.world.add_topic("[讨论]贴条")
     pids = grow(board, tid, 25)
     near = board.world.note(tid, pids[21], "近处的贴条")
@@ -211,7 +211,7 @@ def test_notes_get_their_text_and_are_no_gaps(board, crawler):
     assert differences(board) == {}
 
 
-def test_newest_first_topics_keep_their_floor_numbers(board, crawler):
+def test_newest_first_topics_keep_their_post_numbers(board, crawler):
     tid = board.world.add_topic("[直播]倒序")
     board.world.mark(tid, reversed=True)
     grow(board, tid, 30)
@@ -226,7 +226,7 @@ def test_newest_first_topics_keep_their_floor_numbers(board, crawler):
     assert differences(board) == {}
 
 
-def test_rows_that_are_no_topics_of_the_board_are_left_out(board, crawler):
+def test_rows_that_are_no_topics_of_the_board_are_skipped(board, crawler):
     own = board.world.add_topic("[讨论]自己的")
     board.world.add_topic("别处的", fid=323, shown_here=True)
     elsewhere = board.world.add_topic("别处的帖", fid=-7)
@@ -243,7 +243,7 @@ def test_rows_that_are_no_topics_of_the_board_are_left_out(board, crawler):
     assert thread_of(elsewhere).title_last_changed_at is None
 
 
-def test_a_mirror_gives_way_to_the_topic_itself_wherever_both_stand(board, crawler):
+def test_topic_replaces_its_mirror_in_the_same_list(board, crawler):
     tid = board.world.add_topic("[讨论]本尊", "正文")
     for number in range(40):
         board.world.advance(minutes=1)
@@ -289,7 +289,7 @@ def test_pins_titles_tags_and_digest(board, crawler):
     assert find("水", scopes=["members"]).items == ()
 
 
-def test_a_list_that_comes_as_a_page_unpins_nothing(board, crawler):
+def test_list_read_as_a_page_unpins_nothing(board, crawler):
     tid = board.world.add_topic("[公告]置顶", "正文")
     board.world.mark(tid, pinned=True)
     crawler.crawl()
@@ -301,7 +301,7 @@ def test_a_list_that_comes_as_a_page_unpins_nothing(board, crawler):
     assert not thread_of(tid).is_pinned
 
 
-def test_the_opening_post_is_found_by_its_words_and_title_hits_come_first(board, crawler):
+def test_opening_post_is_found_by_its_words_and_title_hits_come_first(board, crawler):
     body = board.world.add_topic("[讨论]别的", "这里说到了龙眠神殿的掉落")
     board.world.advance(minutes=5)
     title = board.world.add_topic("[讨论]龙眠神殿", "正文")
@@ -312,7 +312,7 @@ def test_the_opening_post_is_found_by_its_words_and_title_hits_come_first(board,
 
 
 @pytest.mark.parametrize(("place", "is_found", "list_pages"), [(80, True, 5), (120, False, 3)])
-def test_the_scan_ends_after_two_pages_without_a_topic_of_the_window(board, crawler, place, is_found, list_pages):
+def test_scan_ends_after_two_pages_without_a_topic_of_the_window(board, crawler, place, is_found, list_pages):
     board.world.advance(days=-20)
     for number in range(190):
         board.world.advance(minutes=1)
@@ -329,7 +329,7 @@ def test_the_scan_ends_after_two_pages_without_a_topic_of_the_window(board, craw
     assert figures["http_request_count"] == plan.requests
 
 
-def test_an_older_topic_in_the_list_is_not_fetched_but_a_stored_one_is_kept_up_to_date(board, crawler):
+def test_older_topic_in_the_list_is_not_fetched_but_a_stored_one_is_kept_up_to_date(board, crawler):
     tid = board.world.add_topic("[讨论]置顶", "正文")
     board.world.mark(tid, pinned=True)
     crawler.crawl()
@@ -347,7 +347,7 @@ def test_an_older_topic_in_the_list_is_not_fetched_but_a_stored_one_is_kept_up_t
     assert (Thread.objects.count(), figures["thread_scanned_count"]) == (1, 0)
 
 
-def test_a_list_that_shows_its_last_page_again_has_ended(board, crawler):
+def test_list_that_shows_its_last_page_again_has_ended(board, crawler):
     board.world.add_topic("[讨论]唯一的帖")
     board.block_form("8", "11")
     # As a page a short list does not say how many pages it has.

@@ -164,7 +164,7 @@ def test_crawled_topics_are_the_same_in_json_lines_as_in_the_ledger(
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
-def test_a_filtered_list_as_a_zip_holds_exactly_its_topics(topic, alice: User, monkeypatch, form) -> None:
+def test_filtered_list_as_a_zip_holds_exactly_its_topics(topic, alice: User, monkeypatch, form) -> None:
     fill(make_thread(1, author_name="别人"), range(2))
     fill(make_thread(1, author_name="别人", forum=make_board(8)), range(2))
     client = browser(alice)
@@ -193,7 +193,7 @@ def test_page_and_api_send_the_same_file(topic, alice: User) -> None:
     assert api_of.get(f"/threads/{topic.source_thread_id}/export", form="pdf").status_code == 422
 
 
-def test_a_whole_topic_is_saved_to_the_library_in_parts(topic, alice: User) -> None:
+def test_whole_topic_is_saved_to_the_library_in_parts(topic, alice: User) -> None:
     parts = parts_of(topic)
     clips = [find_clip(kind, number, alice) for kind, number in parts]
     assert [clip.title for clip in clips if clip] == [f"{topic.title} #0–99", f"{topic.title} #100–129"]

@@ -37,7 +37,7 @@ def test_votes_and_edit_times_equal_the_ledger_and_make_no_version(board: NgaBoa
     assert not PostRevision.objects.exists()
 
 
-def test_an_unchanged_page_writes_no_facts(board: NgaBoard, crawler: Crawler) -> None:
+def test_unchanged_page_writes_no_facts(board: NgaBoard, crawler: Crawler) -> None:
     tid = board.world.add_topic("港口", "首帖")
     board.world.vote(tid, board.world.reply(tid, "一"), 3)
     crawler.crawl()
@@ -67,7 +67,7 @@ TOPIC = (
 
 
 @pytest.mark.parametrize(("source", "line"), [(QUOTE, "#4 某某"), (LIGHT, "#4 某某"), (TOPIC, "#0 匿名(0楼)")])
-def test_the_head_of_a_quotation_is_one_short_line(source: str, line: str) -> None:
+def test_head_of_a_quotation_is_one_short_line(source: str, line: str) -> None:
     html = render(source.format(pid=900_000_004, tid=TID))
     replied = Replied(TID, {900_000_004: 4})
     shown = compact_quotes(html, replied)
@@ -77,7 +77,7 @@ def test_the_head_of_a_quotation_is_one_short_line(source: str, line: str) -> No
     assert replied_posts([html], TID) == (set() if source is TOPIC else {900_000_004})
 
 
-def test_a_quotation_of_another_topic_names_the_author_alone() -> None:
+def test_quotation_of_another_topic_names_the_author_alone() -> None:
     shown = compact_quotes(render(QUOTE.format(pid=900_000_004, tid=41)), Replied(TID, {900_000_004: 4}))
     assert "Reply to 某某</a>" in shown
 

@@ -41,7 +41,7 @@ def asked(board: NgaBoard) -> list[str]:
     return [request.params.get("__output", "html") for request in board.log.all()]
 
 
-def test_a_list_and_a_topic_cost_one_request_each(board, topic, reader):
+def test_list_and_a_topic_cost_one_request_each(board, topic, reader):
     page = reader.list_page(7, 1)
     assert [row.tid for row in page.topics] == [topic]
     assert [floor.content_source for floor in reader.topic_page(topic, 1).floors] == ["正文", "回复"]
@@ -50,7 +50,7 @@ def test_a_list_and_a_topic_cost_one_request_each(board, topic, reader):
     assert asked(board) == ["11", "11"]
 
 
-def test_a_form_that_failed_is_not_asked_for_again_in_the_run(board, topic, reader):
+def test_failed_format_is_not_requested_again_in_the_run(board, topic, reader):
     board.cut_json()
     other = board.world.add_topic("另一个")
     assert len(reader.topic_page(topic, 1).floors) == 2
@@ -61,7 +61,7 @@ def test_a_form_that_failed_is_not_asked_for_again_in_the_run(board, topic, read
     assert asked(board)[5:] == ["11", "8", "html"]  # a new run starts anew
 
 
-def test_a_topic_that_no_form_can_give_is_its_own_trouble(board, topic, reader):
+def test_topic_unreadable_in_all_formats_fails_alone(board, topic, reader):
     other = board.world.add_topic("另一个")
     board.cut_json(tid=topic, forms=("11", "8", "html"), keep=0.3)
     with pytest.raises(errors.PageUnreadable) as caught:
@@ -80,7 +80,7 @@ def test_blocked_format_is_replaced_by_the_next(board, topic, reader):
 
 
 @pytest.mark.parametrize("status", [400, 404, 406])
-def test_a_form_that_the_site_does_not_know_gives_way_to_the_next(board, topic, reader, status):
+def test_unknown_format_is_replaced_by_the_next(board, topic, reader, status):
     board.block_form("11", "8", status=status)
     assert reader.topic_page(topic, 1).tid == topic
     assert reader.topic_page(topic, 1).tid == topic
@@ -117,14 +117,14 @@ def test_pauses_grow_and_differ():
     assert pause_seconds(40) <= 45
 
 
-def test_a_pause_holds_for_everybody(board, monkeypatch):
+def test_pause_applies_to_all_workers(board, monkeypatch):
     monkeypatch.setenv("WATCHBOOK_PACE", "on")
     site = check_url(board.url).site
     back_off(board.url, 2)
     assert 1 < rate_limit.limiter_store().paused_for(site, "") <= 6
 
 
-def test_the_pace_of_a_board_is_shared_by_all_workers(board, topic, monkeypatch):
+def test_pace_of_a_board_is_shared_by_all_workers(board, topic, monkeypatch):
     monkeypatch.setenv("WATCHBOOK_PACE", "on")
     assert BoardReader(requests_per_second=0.02).list_page(7, 1).topics
     with pytest.raises(errors.Paused) as caught:
@@ -133,7 +133,7 @@ def test_the_pace_of_a_board_is_shared_by_all_workers(board, topic, monkeypatch)
     assert board.log.count() == 1
 
 
-def test_a_pause_that_the_site_asks_for_ends_the_run(board, topic, reader):
+def test_requested_pause_ends_the_run(board, topic, reader):
     board.faults.on("/read.php").throttle(retry_after=600)
     with pytest.raises(errors.Paused) as caught:
         reader.topic_page(topic, 1)
@@ -165,7 +165,7 @@ def test_maintenance_page_for_two_topics_is_an_outage(board, topic, reader):
 
 
 @pytest.mark.parametrize("fault", ["reset_before_headers", "close_before_headers"])
-def test_a_broken_line_is_busy(board, topic, reader, fault):
+def test_broken_connection_counts_as_busy(board, topic, reader, fault):
     getattr(board.faults.on("*"), fault)()
     with pytest.raises(errors.Outage) as caught:
         reader.topic_page(topic, 1)
@@ -188,7 +188,7 @@ def test_a_broken_line_is_busy(board, topic, reader, fault):
         ("此帖子被锁定", errors.Denied, "locked"),
     ],
 )
-def test_the_sites_words_decide_whatever_the_status(board, topic, reader, said, kind, code, status):
+def test_message_of_the_site_decides_whatever_the_status(board, topic, reader, said, kind, code, status):
     board.refusal_status = status
     board.world.refuse(topic, said)
     with pytest.raises(kind) as caught:
@@ -200,7 +200,7 @@ def test_the_sites_words_decide_whatever_the_status(board, topic, reader, said, 
     assert reader.http_request_count == 1
 
 
-def test_a_missing_address_is_no_missing_topic(board, topic, reader):
+def test_missing_address_is_no_missing_topic(board, topic, reader):
     board.faults.on("/read.php").answer(404)
     with pytest.raises(errors.PageUnreadable) as caught:
         reader.topic_page(topic, 1)
@@ -215,7 +215,7 @@ def test_past_the_end(board, topic, reader):
     assert not reader.topic_page(topic, 5).is_complete(5)
 
 
-def test_an_answer_for_another_topic_is_not_taken(board, topic, reader):
+def test_answer_for_another_topic_is_not_taken(board, topic, reader):
     other = board.world.add_topic("另一个")
     wrong = board.address(f"/read.php?tid={other}&page=1&__output=11")
     board.faults.on("/read.php", first=1).redirect(wrong)
@@ -223,7 +223,7 @@ def test_an_answer_for_another_topic_is_not_taken(board, topic, reader):
     assert [floor.content_source for floor in reader.topic_page(topic, 1).floors] == ["正文", "回复"]
 
 
-def test_notes_have_their_text_in_the_html_form(board, topic, reader):
+def test_comments_have_their_text_in_the_html_format(board, topic, reader):
     pid = board.world.topics[topic].posts[1].pid
     note = board.world.note(topic, pid, "贴条")
     board.world.fill(topic, 30)
@@ -237,7 +237,7 @@ def test_notes_have_their_text_in_the_html_form(board, topic, reader):
     assert asked(board) == ["11", "11", "html"]
 
 
-def test_user_agent_is_the_operators(board, topic, reader, monkeypatch):
+def test_user_agent_is_set_by_the_operator(board, topic, reader, monkeypatch):
     reader.topic_page(topic, 1)
     monkeypatch.setenv("NGA_USER_AGENT", "NGA_WP_JW/(;WINDOWS)")
     reader.topic_page(topic, 1)
@@ -246,7 +246,7 @@ def test_user_agent_is_the_operators(board, topic, reader, monkeypatch):
     assert second == "NGA_WP_JW/(;WINDOWS)"
 
 
-def test_an_address_that_is_not_allowed_is_the_operators_matter(board, monkeypatch, reader):
+def test_refused_address_is_reported_to_the_operator(board, monkeypatch, reader):
     monkeypatch.setenv("WATCHBOOK_TRUSTED_HOSTS", "")
     with pytest.raises(errors.WebError) as caught:
         reader.topic_page(1, 1)

@@ -26,7 +26,7 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[NgaBoard]:
 
 @pytest.mark.parametrize("status", [403, 200])
 @pytest.mark.parametrize("is_old", [False, True])
-def test_a_guest_passes_once_and_stays_inside(board, status, is_old):
+def test_guest_check_is_passed_once_for_all_requests(board, status, is_old):
     board.set_gate("ask", status=status, is_old=is_old)
     reader = BoardReader()
     for _ in range(4):
@@ -40,7 +40,7 @@ def test_a_guest_passes_once_and_stays_inside(board, status, is_old):
     assert reader.http_request_count == 5
 
 
-def test_a_gate_that_stays_shut_costs_at_most_eight_requests(board):
+def test_failed_guest_check_costs_at_most_eight_requests(board):
     board.set_gate("shut")
     reader = BoardReader()
     for _ in range(20):
@@ -51,7 +51,7 @@ def test_a_gate_that_stays_shut_costs_at_most_eight_requests(board):
     assert board.log.count() == reader.http_request_count <= 8
 
 
-def test_a_pass_that_ran_out_is_renewed(board):
+def test_expired_guest_pass_is_renewed(board):
     board.set_gate("ask", good_for=8)
     reader = BoardReader()
     for _ in range(20):
@@ -59,7 +59,7 @@ def test_a_pass_that_ran_out_is_renewed(board):
     assert board.gate.shown == 3
 
 
-def test_a_gate_that_opens_for_one_page_only_is_shut(board):
+def test_guest_check_passed_for_one_page_only_counts_as_failed(board):
     board.set_gate("ask", good_for=1)
     reader = BoardReader()
     assert reader.list_page(7, 1).topics
@@ -68,7 +68,7 @@ def test_a_gate_that_opens_for_one_page_only_is_shut(board):
     assert board.log.count() <= 8
 
 
-def test_an_account_goes_past_the_gate(board, monkeypatch):
+def test_account_needs_no_guest_check(board, monkeypatch):
     monkeypatch.setenv("NGA_COOKIE", "ngaPassportUid=4000123; ngaPassportCid=Xsecretcid0123456789")
     board.set_gate("shut")
     assert BoardReader().list_page(7, 1).topics

@@ -230,7 +230,7 @@ def forget_everything() -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(first=STEPS, history=HISTORIES)
-def test_the_archive_of_any_history_is_what_the_ledger_says(monkeypatch, first, history):
+def test_archive_of_any_history_equals_the_ledger(monkeypatch, first, history):
     forget_everything()
     with NgaBoard() as board:
         point_at(monkeypatch, board)

@@ -63,13 +63,13 @@ def test_files_of_posts_are_kept_by_default_and_fetched_once(board, tid):
     assert board.log.count("/a.png") == 1
 
 
-def test_the_switch_records_nothing_and_fetches_nothing(board, tid, monkeypatch):
+def test_switch_records_nothing_and_fetches_nothing(board, tid, monkeypatch):
     monkeypatch.setenv("NGA_MEDIA", "off")
     assert keep(board).outcome == "nothing_to_do"
     assert not KeptFile.objects.exists()
 
 
-def test_a_page_instead_of_a_picture_is_tried_again_and_then_given_up(board, tid):
+def test_page_instead_of_a_picture_is_tried_again_and_then_given_up(board, tid):
     for _round in range(6):
         keep(board)
         board.world.advance(days=2)
@@ -86,7 +86,7 @@ def test_outage_of_the_host_costs_no_attempt(board, tid):
     assert states()["a.png"] == "kept"
 
 
-def test_an_edit_brings_new_files_and_old_ones_stay(board, crawler, tid):
+def test_edit_brings_new_files_and_old_ones_stay(board, crawler, tid):
     keep(board)
     board.route("/c.png", lambda _request: Answer(200, PNG, content_type="image/png"))
     board.world.edit(tid, floors_of(tid)[1].source_post_id, f"[img]{board.url}/c.png[/img]")

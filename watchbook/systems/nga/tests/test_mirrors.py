@@ -51,7 +51,7 @@ def test_each_board_leads_to_its_own_topic(reader, first, mirror):
         assert (answer.status_code, answer.context["thread"].pk) == (200, thread.pk)
 
 
-def test_the_first_keeps_its_short_address(reader, first, mirror):
+def test_first_keeps_its_short_address(reader, first, mirror):
     assert link(get(reader, "topics", fid=7)) == f"/nga/topics/{FIRST_TID}/"
 
 
@@ -65,7 +65,7 @@ def test_no_link_of_a_mirror_leads_away_from_its_board(reader, mirror):
     assert b'<input type="hidden" name="fid" value="-7">' in answer.content
 
 
-def test_floor_and_versions_stay_at_the_board(reader, mirror):
+def test_post_and_versions_keep_the_board_in_their_address(reader, mirror):
     answer = reader.get(f"/nga/topics/{FIRST_TID}/floors/30/?fid=-7")
     assert answer.headers["Location"] == f"/nga/topics/{FIRST_TID}/?fid=-7&page=2#f30"
     jump = reader.get(f"/nga/topics/{FIRST_TID}/?fid=-7&floor=44")

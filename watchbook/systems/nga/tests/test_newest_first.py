@@ -34,7 +34,7 @@ def backwards(board, floors):
 
 
 @pytest.mark.parametrize("floors", [30, 119, 239])
-def test_it_is_read_to_its_end_though_only_its_pages_say_so(board, crawler, floors):
+def test_topic_is_read_to_its_end_by_page_numbers_alone(board, crawler, floors):
     tid = backwards(board, floors)
     board.faults.on("/thread.php").treat(silence)
     asked = [crawler.crawl(after=6)["http_request_count"] for _ in range(5)]
@@ -53,7 +53,7 @@ def test_it_is_read_on_with_a_limit_of_one_page(board, crawler):
     assert sorted(floors_of(tid)) == list(range(51))
 
 
-def test_news_of_it_are_found_though_only_its_pages_say_so(board, crawler):
+def test_new_posts_are_found_by_page_numbers_alone(board, crawler):
     tid = backwards(board, 50)
     board.faults.on("/thread.php").treat(silence)
     crawler.crawl()
@@ -65,7 +65,7 @@ def test_news_of_it_are_found_though_only_its_pages_say_so(board, crawler):
     assert differences(board) == {}
 
 
-def test_what_is_owed_is_read_without_reading_anything_twice(board, crawler):
+def test_unread_pages_are_read_without_reading_a_page_twice(board, crawler):
     tid = backwards(board, 239)
     assert [crawler.crawl(after=6)["http_request_count"] for _ in range(4)] == [6, 6, 3, 1]
     assert sorted(floors_of(tid)) == list(range(240))
@@ -73,7 +73,7 @@ def test_what_is_owed_is_read_without_reading_anything_twice(board, crawler):
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_change_of_order_skips_no_floor_that_is_owed(board, crawler, is_first):
+def test_changed_order_skips_no_unread_post(board, crawler, is_first):
     tid = backwards(board, 239)
     board.world.mark(tid, reversed=is_first)
     assert crawler.crawl()["new_post_count"] == 100
@@ -85,7 +85,7 @@ def test_a_change_of_order_skips_no_floor_that_is_owed(board, crawler, is_first)
     assert differences(board) == {}
 
 
-def test_a_repair_does_not_count_a_page_that_is_another_one_now_as_an_attempt(board, crawler):
+def test_repair_does_not_count_a_page_that_is_another_one_now_as_an_attempt(board, crawler):
     tid = backwards(board, 50)
     board.faults.on("/thread.php").treat(silence)
     for _ in range(3):

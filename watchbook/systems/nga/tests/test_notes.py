@@ -54,11 +54,11 @@ def floors(answer):
     return {floor.number: floor for floor in answer.context["shown"].floors}
 
 
-def test_the_post_of_each_note_is_known(written):
+def test_post_of_each_comment_is_stored(written):
     assert written.parents == written.expected
 
 
-def test_notes_hang_under_their_posts_with_author_and_time(written, alice):
+def test_comments_are_shown_under_their_posts_with_author_and_time(written, alice):
     answer = get(browser(alice), "topic", written.tid)
     shown = floors(answer)
     assert [note.post.source_post_id for note in shown[2].notes] == [written.near, written.far]
@@ -72,7 +72,7 @@ def test_notes_hang_under_their_posts_with_author_and_time(written, alice):
     assert under.count("<time") == 3  # the post's own, and one for each note
 
 
-def test_a_note_keeps_its_own_place_and_is_read_once_on_a_page(written, alice):
+def test_comment_keeps_its_number_and_is_counted_once_on_a_page(written, alice):
     reader = browser(alice)
     first = get(reader, "topic", written.tid)
     near = Post.objects.get(source_post_id=written.near)
@@ -88,7 +88,7 @@ def test_a_note_keeps_its_own_place_and_is_read_once_on_a_page(written, alice):
     assert not floors(second)[far.floor_number].is_shown_above
 
 
-def test_a_note_alone_among_filtered_floors_shows_its_text(written, alice):
+def test_comment_alone_among_filtered_posts_shows_its_text(written, alice):
     near = Post.objects.get(source_post_id=written.near)
     page = get(browser(alice), "topic", written.tid, author_id=near.author_source_user_id).content.decode()
     assert "近处的贴条" in page
@@ -104,7 +104,7 @@ def test_api_names_the_post_of_a_comment(written, alice):
     assert len(told) == Post.objects.count()
 
 
-def test_notes_are_counted_once(written, crawler):
+def test_comments_are_counted_once(written, crawler):
     thread = thread_of(written.tid)
     assert Post.objects.filter(thread=thread).count() == thread.crawl_cursor_max_floor_number + 1
     assert filters.missing_numbers(thread) == []
@@ -112,7 +112,7 @@ def test_notes_are_counted_once(written, crawler):
     assert figures["missing_thread_count"] == 0
 
 
-def test_a_second_reading_writes_nothing_of_them(written, crawler):
+def test_second_reading_writes_no_comments(written, crawler):
     before = list(NoteParent.objects.order_by("pk").values())
     with CaptureQueriesContext(connection) as captured:
         crawler.read(written.tid, (1, 2))
@@ -120,20 +120,20 @@ def test_a_second_reading_writes_nothing_of_them(written, crawler):
     assert list(NoteParent.objects.order_by("pk").values()) == before
 
 
-def test_a_post_that_was_not_known_is_learnt_later(written, crawler):
+def test_unknown_post_of_a_comment_is_stored_later(written, crawler):
     NoteParent.objects.all().delete()
     crawler.read(written.tid, (1, 2))
     assert written.parents == written.expected
 
 
-def test_a_repaired_note_hangs_under_its_post(written, crawler):
+def test_repaired_comment_is_shown_under_its_post(written, crawler):
     Post.objects.filter(source_post_id__in=[written.near, written.far]).delete()
     NoteParent.objects.all().delete()
     crawler.audit(repair=True)
     assert written.parents.items() >= {written.near: written.pids[1], written.far: written.pids[1]}.items()
 
 
-def test_where_only_pages_come_notes_are_floors_all_the_same(board, crawler):
+def test_comments_of_html_pages_are_posts_with_their_number(board, crawler):
     with board.cut_json(forms=("8", "11")):
         written = Written(board)
         crawler.crawl()
@@ -143,7 +143,7 @@ def test_where_only_pages_come_notes_are_floors_all_the_same(board, crawler):
     assert written.parents == written.expected
 
 
-def test_a_page_with_notes_and_a_gap_costs_no_more_than_any_page_may(written, alice):
+def test_page_with_comments_and_a_gap_needs_no_more_queries(written, alice):
     Post.objects.filter(floor_number=8).delete()
     reader = browser(alice)
     get(reader, "topic", written.tid)
@@ -153,7 +153,7 @@ def test_a_page_with_notes_and_a_gap_costs_no_more_than_any_page_may(written, al
     assert len(captured) <= MOST_QUERIES
 
 
-def test_notes_of_a_page_are_found_by_the_indexes(written, alice):
+def test_comments_of_a_page_are_found_by_the_indexes(written, alice):
     thread = thread_of(written.tid)
     posts = list(Post.objects.on_page(thread.pk, 1).with_parents())
     with CaptureQueriesContext(connection) as captured:

@@ -41,7 +41,7 @@ def test_it_is_read_to_its_end_without_a_list_request(board, crawler, tid):
     assert differences(board) == {}
 
 
-def test_single_pages_leave_its_place_alone(board, crawler, tid):
+def test_single_pages_do_not_move_the_cursor(board, crawler, tid):
     board.world.edit(tid, floors_of(tid)[25].source_post_id, "改了")
     figures = crawler.read(tid, (2, 2))
     assert (figures["fetched_page_count"], figures["updated_post_count"]) == (1, 1)
@@ -49,19 +49,19 @@ def test_single_pages_leave_its_place_alone(board, crawler, tid):
     assert (thread.crawl_backfill_next_page_number, thread.is_truncated_by_page_limit) == (6, True)
 
 
-def test_a_title_that_changed_is_found_here_too(board, crawler, tid):
+def test_title_that_changed_is_found_here_too(board, crawler, tid):
     board.world.rename(tid, "[公告]改名")
     crawler.read(tid, (1, 1), after=1)
     assert (thread_of(tid).title, thread_of(tid).title_prefix_text) == ("[公告]改名", "公告")
     assert thread_of(tid).title_last_changed_at == board.world.moment
 
 
-def test_an_unknown_topic_is_no_topic_of_the_archive(board, crawler):
+def test_unknown_topic_is_no_topic_of_the_archive(board, crawler):
     run = actions.read_now(1)
     assert (run.state, run.error_code) == ("failed", "unknown_topic")
 
 
-def test_a_topic_that_waits_is_not_put_into_the_queue_again(board, crawler, tid):
+def test_queued_topic_is_not_queued_again(board, crawler, tid):
     assert actions.read_soon(thread_of(tid)) is not None
     assert actions.read_soon(thread_of(tid)) is None
 

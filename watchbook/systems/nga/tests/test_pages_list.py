@@ -103,7 +103,7 @@ class TestOrders:
         assert [title for page in pages for title in page] == wanted
         assert [len(page) for page in pages] == [30, 30, 11]
 
-    def test_the_way_back_from_the_topics_without_a_reply_leads_to_the_first_page(self, reader):
+    def test_newer_link_from_topics_without_reply_leads_to_the_first_page(self, reader):
         for number in range(35):
             make_thread(number, title=f"answered {number}")
         for number in range(35, 71):
@@ -223,11 +223,11 @@ class TestFilters:
     def test_what_cannot_be_read_counts_as_not_asked(self, reader, query):
         assert len(titles(get(reader, "topics", **query))) == 10
 
-    def test_pressed_chip_lets_go_again(self, reader):
+    def test_selected_filter_can_be_cleared(self, reader):
         (chip,) = get(reader, "topics", pinned="1").context["listing"].chips
         assert (chip.title, chip.query) == ("Pinned", "?")
 
-    def test_nothing_matches_and_it_is_said(self, reader):
+    def test_empty_result_has_a_message(self, reader):
         assert b"No matches" in get(reader, "topics", author="nobody").content
 
     def test_each_board_has_its_own_list(self, reader):
@@ -261,7 +261,7 @@ class TestCost:
         assert len(queries) == many["topics"]
 
     @pytest.mark.parametrize("order", ["created", "last_reply"])
-    def test_a_list_is_read_in_its_order_and_never_sorted(self, reader, order):
+    def test_list_is_read_in_its_order_and_never_sorted(self, reader, order):
         for number in range(60):
             make_thread(number)
         with connection.cursor() as cursor:
@@ -281,7 +281,7 @@ class TestSearch:
         answer = get(client, "search", **query)
         return [each.match.thread.title for each in answer.context["found"]], answer.content.decode()
 
-    def test_two_characters_are_found_and_title_hits_stand_above_newer_ones(self, reader):
+    def test_two_characters_are_found_and_title_hits_precede_newer_ones(self, reader):
         index(make_thread(0, title="newer"), "今天的灯塔很亮")
         index(make_thread(9, title="旧灯塔的钥匙"), "words")
         index(make_thread(2, title="unrelated"), "灯火与高塔")

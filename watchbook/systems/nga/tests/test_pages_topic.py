@@ -54,7 +54,7 @@ def gaps(answer):
 
 
 class TestFloors:
-    def test_pages_are_cut_by_floor_number(self, reader, desk):
+    def test_pages_are_divided_by_post_number(self, reader, desk):
         assert numbers(get(reader, "topic", FIRST_TID)) == list(range(20))
         assert numbers(get(reader, "topic", FIRST_TID, page=3)) == [40, 41, 42, 45]
 
@@ -62,18 +62,18 @@ class TestFloors:
         assert numbers(get(reader, "topic", FIRST_TID, page=999)) == [40, 41, 42, 45]
         assert numbers(get(reader, "topic", FIRST_TID, page="x")) == list(range(20))
 
-    def test_address_of_a_floor_leads_to_its_page(self, reader, desk):
+    def test_address_of_a_post_redirects_to_its_page(self, reader, desk):
         assert get(reader, "floor", FIRST_TID, 42)["Location"] == f"/nga/topics/{FIRST_TID}/?page=3#f42"
         assert get(reader, "floor", FIRST_TID, 0)["Location"] == f"/nga/topics/{FIRST_TID}/#f0"
         assert get(reader, "topic", FIRST_TID, floor="42")["Location"] == f"/nga/topics/{FIRST_TID}/?page=3#f42"
         assert 'id="f42"' in get(reader, "topic", FIRST_TID, page=3).content.decode()
 
-    def test_quotation_leads_to_the_floor_or_else_to_the_source(self, reader, desk):
+    def test_quotation_links_to_the_post_or_else_to_the_source(self, reader, desk):
         post = desk.posts.get(floor_number=42)
         assert get(reader, "post", FIRST_TID, post.source_post_id)["Location"].endswith("?page=3#f42")
         assert get(reader, "post", FIRST_TID, 5)["Location"].startswith("https://bbs.nga.cn/read.php?")
 
-    def test_missing_floors_stand_between_the_others_with_their_attempts(self, reader, desk):
+    def test_missing_posts_are_shown_between_the_others_with_their_attempts(self, reader, desk):
         answer = get(reader, "topic", FIRST_TID, page=3)
         assert [(gap.first, gap.last, gap.attempts) for gap in gaps(answer)] == [(43, 43, 2), (44, 44, 3)]
         page = answer.content.decode()
@@ -81,31 +81,31 @@ class TestFloors:
         assert "2 of 3 attempts" in page
         assert "Gave up after 3 attempts." in page
 
-    def test_every_floor_of_a_gap_has_its_place_on_the_page(self, reader, desk):
+    def test_every_post_of_a_gap_is_shown_on_the_page(self, reader, desk):
         Post.objects.filter(thread=desk, floor_number__in=range(5, 9)).delete()
         page = get(reader, "topic", FIRST_TID).content.decode()
         assert [page.count(f'id="f{number}"') for number in range(4, 10)] == [1] * 6
 
-    def test_deleted_floor_keeps_its_text_and_says_when_it_went(self, reader, desk):
+    def test_deleted_post_shows_its_text_and_the_time_of_deletion(self, reader, desk):
         page = get(reader, "topic", FIRST_TID, page=3).content.decode()
         assert "第 41 楼的文字。" in page
         assert str(badges.find("floor", "deleted").text) in page
         assert "Missing in 2 complete crawls (" in page
 
-    def test_floor_that_was_absent_once_is_not_called_deleted(self, reader, desk):
+    def test_post_absent_once_is_not_shown_as_deleted(self, reader, desk):
         post = desk.posts.get(floor_number=3)
         PostAbsence.objects.create(post=post, crawl_run_id=1, first_absent_at=START, last_absent_at=START)
         page = get(reader, "topic", FIRST_TID).content.decode()
         assert "A second crawl decides if it is deleted." in page
         assert str(badges.find("floor", "deleted").text) not in page
 
-    def test_folded_floor_hides_its_text_until_it_is_asked_for(self, reader, desk):
+    def test_collapsed_post_hides_its_text_until_it_is_opened(self, reader, desk):
         desk.posts.filter(floor_number=2).update(is_folded_by_source=True)
         page = get(reader, "topic", FIRST_TID).content.decode()
         assert "Collapsed on the site. Show text" in page
         assert "第 2 楼的文字。" in page
 
-    def test_edited_floor_says_when_and_shows_what_changed(self, reader, desk):
+    def test_edited_post_shows_the_time_and_the_difference(self, reader, desk):
         page = get(reader, "topic", FIRST_TID, page=3).content.decode()
         assert "Edited" in page
         assert "<del>" not in page
@@ -125,7 +125,7 @@ class TestFloors:
         assert numbers(answer) == [3, 10, 17, 24, 31, 38, 45]
         assert not gaps(answer)
 
-    def test_one_author_with_many_floors_is_paged_by_floor(self, reader):
+    def test_one_author_with_many_posts_is_paged_by_post(self, reader):
         fill(make_thread(0), range(120), author_name="one", author_source_user_id=5)
         first = get(reader, "topic", FIRST_TID, author_id=5)
         second = get(reader, "topic", FIRST_TID, author_id=5, after=19)
@@ -164,7 +164,7 @@ class TestFloors:
         (row,) = get(reader, "topics").context["rows"]
         assert row.stored == "page 5 of 12"
 
-    def test_topic_without_floors_says_why(self, reader):
+    def test_topic_without_posts_shows_the_reason(self, reader):
         make_thread(0)
         make_thread(1, is_skipped_by_page_total_limit=True, reply_count_display=40_000)
         assert b"The next run crawls this topic." in get(reader, "topic", FIRST_TID).content
@@ -176,7 +176,7 @@ class TestFloors:
         assert get(reader, "topic", FIRST_TID).context["thread"].title == "here"
         assert get(reader, "topic", FIRST_TID, fid="-7").context["thread"].title == "there"
 
-    def test_unknown_topic_is_not_there(self, reader):
+    def test_unknown_topic_is_not_found(self, reader):
         for name, args in (("topic", [5]), ("floor", [5, 1]), ("post", [5, 1]), ("versions", [5, 1])):
             assert get(reader, name, *args).status_code == 404
         assert reader.get(f"/nga/topics/{'9' * 30}/").status_code == 404
@@ -247,13 +247,13 @@ class TestVersions:
         assert b"No difference in the text." in answer.content
         assert answer.context["versions"][0].reason == "deleted on the site"
 
-    def test_floor_that_never_changed_has_one_version(self, reader, desk):
+    def test_unchanged_post_has_one_version(self, reader, desk):
         answer = get(reader, "versions", FIRST_TID, 1)
         assert answer.context["compared"] is None
         assert len(answer.context["versions"]) == 1
 
     @pytest.mark.parametrize("query", [{"to": 9}, {"to": 0}])
-    def test_version_that_never_was_is_not_there(self, reader, desk, query):
+    def test_unknown_version_is_not_found(self, reader, desk, query):
         assert get(reader, "versions", FIRST_TID, 42, **query).status_code == 404
 
     def test_picture_that_was_exchanged_is_a_difference(self, reader, desk):
@@ -320,14 +320,14 @@ class TestContent:
         html = render("一行[list][*]甲[*]乙[/list]末行", Place())
         assert [line for line in plain_text(html).split("\n") if line] == ["一行", "甲", "乙", "末行"]
 
-    def test_topic_page_shows_the_floor_as_it_is_shown(self, reader):
+    def test_topic_page_renders_the_post_like_the_post_page(self, reader):
         thread = fill(make_thread(0), [0])
         thread.posts.update(content_html=render("[color=red]红[/color][img]./x.jpg[/img]"))
         page = get(reader, "topic", FIRST_TID).content.decode()
         assert '<span class="bb-red">红</span>' in page
         assert "<img" not in page
 
-    def test_floor_is_made_without_being_stored(self):
+    def test_post_is_rendered_without_being_stored(self):
         # The desk's own floors must be as unlike each other as real ones: a pid for each.
         thread = make_thread(0)
         assert len({post_of(thread, number).source_post_id for number in range(50)}) == 50

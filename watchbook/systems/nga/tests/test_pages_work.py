@@ -70,7 +70,7 @@ class TestRuns:
         assert (line.title, line.failure) == ("broken", "The site is busy. 服务器忙")
         assert b"HTTP 503" in answer.content
 
-    def test_run_that_found_nothing_says_what_it_looked_at(self, reader):
+    def test_run_without_findings_shows_what_it_read(self, reader):
         run = make_run()
         assert b"41 topics unchanged" in get(reader, "run", run.pk).content
 
@@ -98,14 +98,14 @@ class TestRuns:
 
 
 class TestAudits:
-    def test_topics_and_floors_of_an_audit(self, reader, desk):
+    def test_topics_and_posts_of_an_audit(self, reader, desk):
         audit = ThreadFloorAuditRun.objects.get()
         (topic,) = get(reader, "audit", audit.pk).context["entries"]
         assert (topic.row.missing_floor_count, topic.badge.text) == (2, "Missing")
         floors = get(reader, "audit", audit.pk, show="floors").context["entries"]
         assert [line.row.floor_number for line in floors] == [43, 44]
 
-    def test_floors_by_topic_and_by_outcome(self, reader, desk):
+    def test_audit_lists_posts_by_topic_and_by_outcome(self, reader, desk):
         audit = ThreadFloorAuditRun.objects.get()
         audit.posts.filter(floor_number=44).update(
             repair_status="failed", repair_error_category="http", repair_http_error_code=503,
@@ -124,7 +124,7 @@ class TestAudits:
         )  # fmt: skip
         assert b"1,284 topics checked: no posts missing" in get(reader, "audit", run.pk).content
 
-    def test_tab_counts_topics_that_lack_floors(self, reader, desk):
+    def test_tab_counts_topics_with_missing_posts(self, reader, desk):
         assert get(reader, "topics").context["gap_count"] == 1
         fill(desk, [43, 44])
         assert get(reader, "topics").context["gap_count"] == 0
@@ -219,7 +219,7 @@ class TestFeeds:
         make_thread(3, title="older")
         assert self.entries(self.address(reader, "forum_feed", "7")) == ["[攻略]港口灯塔巡检路线", "older"]
 
-    def test_topic_feed_has_its_newest_floors(self, reader, desk):
+    def test_topic_feed_has_its_newest_posts(self, reader, desk):
         titles = self.entries(self.address(reader, "topic_feed", FIRST_TID))
         assert len(titles) == 44
         assert titles[0].startswith("#45 ")
@@ -255,7 +255,7 @@ class TestCard:
         made = card(asked)
         assert (made.number, made.action_url) == (None, reverse("nga:topics"))
 
-    def test_new_floors_since_yesterday_with_gaps_and_runs(self, asked, desk):
+    def test_card_shows_new_posts_since_yesterday_with_gaps_and_runs(self, asked, desk):
         with CaptureQueriesContext(connection) as queries:
             made = card(asked)
         assert len(queries) <= 6
@@ -270,7 +270,7 @@ class TestCard:
 
 
 class TestClip:
-    def test_topic_and_floor_are_filed_with_their_text_and_source(self, desk, alice):
+    def test_topic_and_post_are_clipped_with_text_and_source(self, desk, alice):
         topic = find_clip("nga_thread", str(desk.pk), alice)
         assert topic.title == "[攻略]港口灯塔巡检路线"
         assert "第 0 楼的文字。" in topic.html
@@ -280,12 +280,12 @@ class TestClip:
         assert floor.source_at == desk.posts.get(floor_number=42).post_created_at
 
     @pytest.mark.parametrize(("kind", "object_id"), [("nga_thread", "x"), ("nga_post", "9" * 30), ("nga_post", "5")])
-    def test_what_is_not_there_is_not_filed(self, alice, kind, object_id):
+    def test_missing_item_is_not_clipped(self, alice, kind, object_id):
         assert find_clip(kind, object_id, alice) is None
 
 
 class TestDoors:
-    def test_strangers_are_asked_to_sign_in(self, desk):
+    def test_anonymous_users_are_redirected_to_sign_in(self, desk):
         for name, args in (("topics", []), ("search", []), ("topic", [FIRST_TID]), ("runs", []), ("audits", [])):
             answer = get(Client(), name, *args)
             assert (answer.status_code, answer["Location"].startswith("/accounts/login/")) == (302, True)

@@ -40,7 +40,7 @@ def numbers(words: str, **more) -> list[int]:
     return sorted(by_pk[pk] for pk in pks)
 
 
-def test_a_crawl_puts_new_and_edited_posts_into_the_search(board: NgaBoard, crawler: Crawler) -> None:
+def test_crawl_puts_new_and_edited_posts_into_the_search(board: NgaBoard, crawler: Crawler) -> None:
     tid = board.world.add_topic("港口", "首帖的话")
     pids = [board.world.reply(tid, f"第{number}条 押金") for number in range(3)]
     crawler.crawl()
@@ -55,7 +55,7 @@ def test_a_crawl_puts_new_and_edited_posts_into_the_search(board: NgaBoard, craw
     assert set(SearchDocument.objects.filter(kind="nga_post").values_list("object_id", flat=True)) == stored
 
 
-def test_a_hit_in_a_post_has_the_title_of_its_topic_and_never_comes_before_titles() -> None:
+def test_post_hit_has_the_topic_title_and_follows_title_hits() -> None:
     thread = fill(make_thread(title="灯塔的路线"), range(4))
     index(thread, "首帖")
     Post.objects.filter(thread=thread, floor_number=2).update(content_html="这里也有灯塔")
@@ -114,7 +114,7 @@ def test_page_and_api_have_the_same_filters() -> None:
     assert names <= set(ForumSearchQuery.model_fields)
 
 
-def test_a_page_of_hits_costs_the_same_number_of_queries_for_any_number(two_topics, alice: User) -> None:
+def test_page_of_hits_costs_the_same_number_of_queries_for_any_number(two_topics, alice: User) -> None:
     client = browser(alice)
     counts = []
     for words in ("押金 先交", "押金"):
@@ -125,7 +125,7 @@ def test_a_page_of_hits_costs_the_same_number_of_queries_for_any_number(two_topi
     assert max(counts) <= 36
 
 
-def test_old_posts_come_into_the_search_in_steps_and_once(monkeypatch) -> None:
+def test_old_posts_are_indexed_in_batches_and_once(monkeypatch) -> None:
     thread = fill(make_thread(), range(12))
     SearchDocument.objects.all().delete()
     monkeypatch.setattr(job, "POSTS_A_STEP", 5)

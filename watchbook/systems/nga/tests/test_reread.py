@@ -200,14 +200,14 @@ def test_runs_name_what_they_did(board, crawler, tid):
     ["占楼", "先占个坑", "[b]预留[/b]", "待编辑", "二楼备用", "Reserved", "长" * 500 + "（持续更新）", "未完待续",
      "[quote]占楼[/quote]待补图"],
 )  # fmt: skip
-def test_words_that_reserve_a_place(text):
+def test_words_of_a_reserved_post_are_recognised(text):
     assert runs.is_reserving(text)
 
 
 @pytest.mark.parametrize(
     "text", ["沙发", "[quote]占楼[/quote]楼上占了", "字" * 80 + "别人占楼都会编辑", "", "preserved food"]
 )
-def test_other_words_reserve_nothing(text):
+def test_other_words_are_no_reserved_post(text):
     assert not runs.is_reserving(text)
 
 

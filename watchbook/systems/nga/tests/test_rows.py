@@ -68,7 +68,7 @@ def test_any_number_of_rows_is_written_in_batches(thread):
     assert len(captured) == (1 if connection.vendor == "sqlite" else 3)
 
 
-def test_a_row_that_is_there_is_passed_over_only_when_asked():
+def test_row_that_is_there_is_passed_over_only_when_asked():
     def entry(title):
         return ("nga", "edited", "members", "", "1", "", MOMENT, MOMENT, title, "", "", {"数": [1, "%s"]})
 
@@ -79,7 +79,7 @@ def test_a_row_that_is_there_is_passed_over_only_when_asked():
     assert StreamEntry.objects.values_list("title", "data").get() == ("first", {"数": [1, "%s"]})
 
 
-def test_an_update_writes_the_named_fields_of_each_row_and_no_others(thread):
+def test_update_writes_the_named_fields_of_each_row_and_no_others(thread):
     NEW_FLOOR.insert([floor(thread, number) for number in (1, 2)])
     keys = dict(Post.objects.values_list("floor_number", "pk"))
     columns = Columns(Post, ["content_html", "content_last_changed_at"])
@@ -90,7 +90,7 @@ def test_an_update_writes_the_named_fields_of_each_row_and_no_others(thread):
         assert stored(number)["author_name"] == "乙 %s '"
 
 
-def test_a_topic_reads_as_django_reads_it(thread):
+def test_topic_reads_as_django_reads_it(thread):
     held, usual = lock_thread(thread.pk), Thread.objects.get(pk=thread.pk)
     found = {name: (type(getattr(held, name)), getattr(held, name)) for name in THREAD.names}
     assert found == {name: (type(getattr(usual, name)), getattr(usual, name)) for name in THREAD.names}
@@ -110,7 +110,7 @@ def test_query_listener_makes_no_difference(thread):
     assert [number for number, _ in heard] == [1, 2]
 
 
-def test_a_broken_transaction_takes_nothing_more(thread):
+def test_broken_transaction_takes_nothing_more(thread):
     NEW_FLOOR.insert([floor(thread, 1)])
     with transaction.atomic():
         with pytest.raises(IntegrityError):

@@ -122,7 +122,7 @@ def test_author_is_notified_in_every_archived_topic_and_only_after_the_choice(bo
     assert sent() == [("new_posts", "[讨论]别处: 1 new post", "#1 路人乙: 别处的话")]
 
 
-def test_posts_from_before_the_choice_are_no_news(board, crawler, alice):
+def test_posts_older_than_the_choice_are_not_notified(board, crawler, alice):
     tid = board.world.add_topic("[攻略]长帖")
     board.world.fill(tid, 130)
     crawler.crawl()

@@ -43,7 +43,7 @@ def test_refused_topic_is_no_deletion_and_stops_no_other_topic(board, crawler, t
     assert differences(board) == {}
 
 
-def test_a_topic_called_gone_twice_is_asked_for_no_more_until_it_is_listed_again(board, crawler, topics):
+def test_topic_missing_twice_is_not_requested_until_listed_again(board, crawler, topics):
     board.world.fill(topics[0], 130)
     crawler.crawl()
     board.world.refuse(topics[0])
@@ -59,7 +59,7 @@ def test_a_topic_called_gone_twice_is_asked_for_no_more_until_it_is_listed_again
     assert len(floors_of(topics[0])) == thread_of(topics[0]).reply_count_display + 1
 
 
-def test_an_outage_in_the_middle_loses_nothing(board, crawler, topics):
+def test_outage_during_a_crawl_loses_nothing(board, crawler, topics):
     board.world.fill(topics[0], 60)
     with board.faults.on("/read.php", from_nth=3).fail(503):
         figures = crawler.crawl()
@@ -72,7 +72,7 @@ def test_an_outage_in_the_middle_loses_nothing(board, crawler, topics):
     assert differences(board) == {}
 
 
-def test_a_full_outage_ends_the_run_with_a_word(board, crawler, topics):
+def test_complete_outage_ends_the_run_with_its_reason(board, crawler, topics):
     crawler.crawl()
     before = board.log.count()
     with board.outage():
@@ -82,7 +82,7 @@ def test_a_full_outage_ends_the_run_with_a_word(board, crawler, topics):
     assert CrawlRun.objects.latest("pk").run_finished_at is not None
 
 
-def test_a_shut_gate_costs_at_most_eight_requests(board, crawler, topics):
+def test_crawl_with_a_failed_guest_check_costs_at_most_eight_requests(board, crawler, topics):
     board.set_gate("shut")
     figures = crawler.crawl()
     assert figures["error"]["code"] == "gate_shut"
@@ -91,7 +91,7 @@ def test_a_shut_gate_costs_at_most_eight_requests(board, crawler, topics):
     assert crawler.crawl()["new_post_count"] == 6
 
 
-def test_a_gate_that_shuts_within_the_list_leaves_what_was_seen_counted_and_owed(board, crawler):
+def test_guest_check_failing_within_the_list_keeps_counts_and_unread_topics(board, crawler):
     for number in range(40):
         board.world.advance(minutes=1)
         board.world.add_topic(f"[讨论]{number}")
@@ -105,7 +105,7 @@ def test_a_gate_that_shuts_within_the_list_leaves_what_was_seen_counted_and_owed
     assert differences(board) == {}
 
 
-def test_a_scheduled_run_in_trouble_is_tried_again_soon(board, crawler, topics):
+def test_failed_scheduled_run_is_retried_soon(board, crawler, topics):
     with board.outage(), clock.set_to(board.world.moment):
         run = queue.enqueue("nga.crawl", key="nga.crawl@2026-06-01T00:00:00Z", exclusive="job:nga.crawl")
         done = runner.execute(queue.claim(run, "test"))
@@ -113,7 +113,7 @@ def test_a_scheduled_run_in_trouble_is_tried_again_soon(board, crawler, topics):
     assert CrawlRun.objects.get().run_trigger_text == "schedule_12h"
 
 
-def test_a_page_that_is_not_whole_moves_nothing(board, crawler, topics):
+def test_incomplete_page_does_not_move_the_cursor(board, crawler, topics):
     tid = topics[0]
     board.world.fill(tid, 50)
     board.past_end = "last"
@@ -166,7 +166,7 @@ def test_every_board_is_crawled_by_the_scheduled_job(board, crawler, topics):
     assert Thread.objects.filter(forum__source_forum_id=-7).count() == 1
 
 
-def test_a_page_without_any_floor_is_passed_and_never_taken_for_deletions(board, crawler):
+def test_page_without_posts_is_skipped_and_deletes_nothing(board, crawler):
     tid = board.world.add_topic("[讨论]中间空了一页")
     pids = [board.world.reply(tid, f"{number}") for number in range(59)]
     seen = board.world.add_topic("[讨论]后来空了一页")

@@ -53,7 +53,7 @@ class TestDay1:
             there = {column.name for column in connection.introspection.get_table_description(cursor, table)}
         assert set(TABLES[table].split()) - there == set()
 
-    def test_the_api_answers_in_one_shape(self, n8n, platform, pool):
+    def test_api_answers_in_one_shape(self, n8n, platform, pool):
         pool()
         note = platform.add("One")
         good = n8n.post("detail", {"note_id": note.note_id, "xsec_token": note.token})
@@ -68,7 +68,7 @@ class TestDay1:
         assert bad["data"] is None
         assert set(bad["error"]) >= {"code", "message", "retryable"}
 
-    def test_the_error_codes_are_complete(self):
+    def test_error_codes_are_complete(self):
         wanted = {
             "COOKIE_EXHAUSTED": (False, 0), "COOKIE_INVALID": (True, 3), "PLATFORM_ERROR": (True, 2),
             "TIMEOUT_ERROR": (True, 2), "NETWORK_ERROR": (True, 3), "PARTIAL_FAIL": (True, 2),
@@ -87,14 +87,14 @@ class TestDay1:
         with pytest.raises(DecryptionError):
             encryption.decrypt(encrypted, name="b", platform="xhs")
 
-    def test_the_security_audit_passes(self, pool, capsys):
+    def test_security_audit_passes(self, pool, capsys):
         pool()
         command("security-audit")
         assert capsys.readouterr().out.strip().endswith("passed=true")
 
 
 class TestDay2:
-    def test_the_execution_lock_is_taken_and_released(self):
+    def test_execution_lock_is_taken_and_released(self):
         first = actions.acquire({"workflow_name": "collect"})
         assert first["locked"] is True
         second = actions.acquire({"workflow_name": "collect"})
@@ -131,7 +131,7 @@ class TestDay2:
         assert first["id"] == second["id"]
         assert list(Note.objects.values_list("idempotency_key", flat=True)) == [f"{one}_v1"]
 
-    def test_a_request_id_can_be_followed_all_the_way(self, n8n, platform, pool, caplog):
+    def test_request_id_can_be_followed_all_the_way(self, n8n, platform, pool, caplog):
         pool()
         note = platform.add("One")
         offer(note)
@@ -154,7 +154,7 @@ class TestDay2:
         assert Execution.objects.get().request_id == trace
         assert CookieLease.objects.get().request_id == trace
 
-    def test_the_recovery_frees_what_timed_out(self):
+    def test_recovery_frees_what_timed_out(self):
         ids = add_candidates(2)
         with clock.set_to(START):
             mine = holder()
@@ -237,7 +237,7 @@ class TestDay3:
         Candidate.objects.filter(note_id=note_id(1)).delete()
         assert look(31) == []
 
-    def test_a_whole_collection_runs_to_its_end(self, platform, pool):
+    def test_whole_collection_runs_to_its_end(self, platform, pool):
         pool()
         entries = platform.add_many(25)
         actions.add_keyword("Lantern")
@@ -250,7 +250,7 @@ class TestDay3:
         assert Note.objects.count() == 25
         assert Cookie.objects.get().status == "active"
 
-    def test_a_partial_failure_is_answered_in_parts(self, n8n, platform, pool):
+    def test_partial_failure_is_answered_in_parts(self, n8n, platform, pool):
         pool()
         entries = platform.add_many(3)
         platform.mood(entries[1].note_id, "gone")
@@ -263,7 +263,7 @@ class TestDay3:
         assert [item["success"] for item in answer["items"]] == [True, False, True]
         assert answer["items"][1]["error"]["code"] == "NOT_FOUND"
 
-    def test_the_way_back_can_be_taken(self, platform, pool, monkeypatch):
+    def test_rollback_can_be_run(self, platform, pool, monkeypatch):
         """Roll back: switch the runner off, free every lock, forget what was collected; then go on as if new."""
         pool()
         note = platform.add("One")

@@ -70,7 +70,7 @@ def test_refusal_has_its_code_and_cookie_error(adapter, platform, pool, mood, co
     assert Breaker.objects.filter(trips__gt=0).exists() == (reason in {"ip_block", "signature"})
 
 
-def test_time_outs_and_dead_lines_are_not_the_cookies_fault(adapter, platform, pool, monkeypatch):
+def test_timeouts_are_not_counted_against_the_cookie(adapter, platform, pool, monkeypatch):
     monkeypatch.setenv("NOTES_DETAIL_TIMEOUT_SECONDS", "0.5")
     pool()
     entry = platform.add("One")
@@ -86,7 +86,7 @@ def test_time_outs_and_dead_lines_are_not_the_cookies_fault(adapter, platform, p
     assert Cookie.objects.get().total_errors == 0
 
 
-def test_a_missing_token_is_said(adapter, platform, pool):
+def test_missing_token_is_said(adapter, platform, pool):
     pool()
     entry = platform.add("One")
     with pytest.raises(NotesError) as caught:
@@ -139,7 +139,7 @@ def test_cookies_set_by_the_platform_are_stored_encrypted(adapter, platform, poo
     assert KEY not in row.cookie_encrypted
 
 
-def test_the_remote_service_gets_its_token_and_the_request_id(platform, pool, monkeypatch):
+def test_remote_service_gets_its_token_and_the_request_id(platform, pool, monkeypatch):
     monkeypatch.setenv("NOTES_ADAPTER", "remote")
     monkeypatch.setenv("NOTES_TERMS_CONFIRMED", "on")
     monkeypatch.setenv("NOTES_REMOTE_TOKEN", "made-up-service-token")
@@ -150,7 +150,7 @@ def test_the_remote_service_gets_its_token_and_the_request_id(platform, pool, mo
     assert set(request.json()) == {"note_id", "xsec_token", "xsec_source"}
 
 
-def test_the_stand_in_cannot_be_a_live_host(platform, pool, monkeypatch):
+def test_test_adapter_refuses_a_live_host(platform, pool, monkeypatch):
     pool()
     monkeypatch.setenv("NOTES_STANDIN_URL", "https://www.example.com")
     assert error_for(platform.add("One")).reason == "no_adapter"

@@ -52,7 +52,7 @@ def test_core_error_has_the_envelope(client):
 @pytest.mark.parametrize(
     "body", ["", "{", "[]", '"x"', '{"a": NaN}', "[" * 500, '{"items": {}, "keyword": 5, "page": "x"}']
 )
-def test_a_wrong_body_is_400_in_the_envelope(n8n, path, body):
+def test_wrong_body_is_400_in_the_envelope(n8n, path, body):
     answer = n8n.post(path, body)
     assert (n8n.status, answer["success"], answer["error"]["code"]) == (400, False, "INVALID_INPUT")
     assert answer["error"]["retryable"] is False
@@ -63,7 +63,7 @@ def test_a_wrong_body_is_400_in_the_envelope(n8n, path, body):
     [{"keyword": ""}, {"keyword": "x" * 201}, {"keyword": "a", "page": 0}, {"keyword": "a", "page": 101},
      {"keyword": "a", "page_size": 51}, {"keyword": "a", "page": True}, {"keyword": "a", "timeout_seconds": 61}],
 )  # fmt: skip
-def test_a_search_is_bounded(n8n, platform, pool, body):
+def test_search_is_bounded(n8n, platform, pool, body):
     pool()
     n8n.post("search", body)
     assert n8n.status == 400
@@ -133,14 +133,14 @@ def test_unknown_status_filter_is_refused(n8n):
     assert "collected" in json.dumps(answer["error"]["details"])
 
 
-def test_an_operator_may_use_the_api_from_a_page(operator):
+def test_operator_may_use_the_api_from_a_page(operator):
     client = client_of(operator, csrf=True)
     answer = client.post("/api/v1/notes/workflow/recover", "{}", content_type="application/json")
     assert answer.status_code == 403, "not without the CSRF token"
     assert Candidate.objects.count() == 0
 
 
-def test_the_documentation_names_every_body(client, operator):
+def test_documentation_names_every_body(client, operator):
     client.force_login(operator)
     schema = client.get("/api/openapi.json").json()
     for path in POSTS[:-1]:

@@ -33,7 +33,7 @@ def _said(capsys, tmp_path):
     return capsys.readouterr().out
 
 
-def test_a_cookie_planted_in_a_log_fails_the_audit(cookie, said):
+def test_cookie_planted_in_a_log_fails_the_audit(cookie, said):
     from pathlib import Path
 
     folder = Path(settings.HOME) / "logs"
@@ -49,20 +49,20 @@ def test_a_cookie_planted_in_a_log_fails_the_audit(cookie, said):
     assert "98765" not in out, "a finding does not repeat the secret"
 
 
-def test_a_value_of_the_pool_is_found_under_any_name(cookie, tmp_path):
+def test_value_of_the_pool_is_found_under_any_name(cookie, tmp_path):
     (tmp_path / "other.log").write_text("jar is made-up-0123456789abcdef\n")
     report = audit([tmp_path], trees=[])
     assert [finding.what for finding in report.findings] == ["a cookie of the pool"]
 
 
-def test_a_masked_log_passes(cookie, tmp_path):
+def test_masked_log_passes(cookie, tmp_path):
     lines = [f"web_session={MASK}", 'x {"cookie_value": "***REDACTED***"}', "web_session=***", redacted(PLAIN)]
     (tmp_path / "good.log").write_text("\n".join(lines))
     assert audit([tmp_path], trees=[]).passed
 
 
 @pytest.mark.parametrize("where", ["json", "text", "another table"])
-def test_a_cookie_planted_in_the_database_fails_the_audit(cookie, said, where):
+def test_cookie_planted_in_the_database_fails_the_audit(cookie, said, where):
     add_candidates(1)
     if where == "json":
         Candidate.objects.update(exec_meta={"headers": {"cookie": PLAIN}})
@@ -80,12 +80,12 @@ def test_unencrypted_cookie_fails_the_audit(cookie, said):
     assert "not encrypted" in said()
 
 
-def test_a_row_that_names_another_key_fails_the_audit(cookie):
+def test_row_that_names_another_key_fails_the_audit(cookie):
     Cookie.objects.update(encryption_key_id="k9")
     assert [finding.where for finding in audit(trees=[]).findings] == ["tbl_cookie one"]
 
 
-def test_a_cookie_planted_in_the_tree_fails_the_audit(cookie, tmp_path):
+def test_cookie_planted_in_the_tree_fails_the_audit(cookie, tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "a.py").write_text('COOKIE = "web_session=made-up-for-a-test-123"')
     assert audit(trees=[tmp_path]).passed

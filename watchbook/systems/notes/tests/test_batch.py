@@ -87,7 +87,7 @@ def test_rest_of_batch_is_read_with_another_cookie(n8n, platform, pool):
     assert (again["summary"]["succeeded"], again["meta"]["cookie_used"]) == (4, "two")
 
 
-def test_an_ip_block_stops_every_cookie(n8n, platform, pool):
+def test_ip_block_stops_every_cookie(n8n, platform, pool):
     pool("one")
     pool("two")
     entries = platform.add_many(3)
@@ -100,6 +100,6 @@ def test_an_ip_block_stops_every_cookie(n8n, platform, pool):
 
 
 @pytest.mark.parametrize("body", [{"items": []}, {"items": [{}]}, {}, {"items": [{"note_id": "a"}] * 21}, {"items": 3}])
-def test_a_batch_has_from_one_to_twenty_notes(n8n, body):
+def test_batch_has_from_one_to_twenty_notes(n8n, body):
     answer = n8n.post("batch", body)
     assert (n8n.status, answer["error"]["code"], answer["success"]) == (400, "INVALID_INPUT", False)

@@ -22,7 +22,7 @@ def collect_one():
     return ids[0]
 
 
-def test_the_card_says_what_to_do_first_and_then_how_it_goes(django_assert_max_num_queries):
+def test_card_says_what_to_do_first_and_then_how_it_goes(django_assert_max_num_queries):
     with clock.set_to(START):
         empty = card(SimpleNamespace())
         assert empty.number is None
@@ -36,7 +36,7 @@ def test_the_card_says_what_to_do_first_and_then_how_it_goes(django_assert_max_n
     assert [str(fact.value) for fact in full.facts][1:] == ["2", "1 of 1 usable"]
 
 
-def test_a_note_can_be_filed_by_members_only(alice):
+def test_note_can_be_clipped_by_members_only(alice):
     one = collect_one()
     found = clip("note", one, alice)
     assert (found.title, found.text, found.version) == ("A lantern", "Lights along the river.", f"{one}_v1")
@@ -45,7 +45,7 @@ def test_a_note_can_be_filed_by_members_only(alice):
     assert clip("note", one, SimpleNamespace(is_authenticated=False)) is None
 
 
-def test_what_a_note_says_is_escaped_in_its_clip(alice):
+def test_text_of_a_note_is_escaped_in_its_clip(alice):
     [one] = add_candidates(1)
     mine = holder()
     actions.claim(held(mine))

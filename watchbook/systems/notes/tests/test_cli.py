@@ -22,7 +22,7 @@ def says(capsys, monkeypatch):
     return ask
 
 
-def test_collect_says_what_it_did(says, platform, pool):
+def test_collect_prints_its_result(says, platform, pool):
     pool()
     offer(*platform.add_many(3))
     done = says("collect", "--now", "2026-03-02T12:00:00")
@@ -32,7 +32,7 @@ def test_collect_says_what_it_did(says, platform, pool):
     assert Note.objects.first().collected_at.isoformat() == "2026-03-02T04:00:00+00:00"
 
 
-def test_recover_says_what_it_freed(says):
+def test_recover_prints_what_it_released(says):
     assert says("recover", "--now", "2026-03-02T12:00:00") == {
         "executions_timed_out": 0, "candidates_returned": 0, "candidates_failed": 0,
     }  # fmt: skip
@@ -62,7 +62,7 @@ def test_cookies_are_added_from_standard_input_and_never_shown(says, capsys, mon
     assert Cookie.objects.get().encryption_key_id == "k2"
 
 
-def test_a_refusal_is_one_sentence_and_exit_code_1(capsys, monkeypatch):
+def test_refusal_is_one_sentence_and_exit_code_1(capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         command("cookies", "disable", "nobody", "--json")
     assert ended.value.code == 1
@@ -72,7 +72,7 @@ def test_a_refusal_is_one_sentence_and_exit_code_1(capsys, monkeypatch):
     assert "No adapter is enabled." in capsys.readouterr().out
 
 
-def test_rotation_with_a_missing_key_is_loud(capsys, monkeypatch, says):
+def test_rotation_with_a_missing_key_fails_with_a_message(capsys, monkeypatch, says):
     says("cookies", "add", "account_01", given="web_session=made-up-secret-12345")
     monkeypatch.setenv("COOKIE_MASTER_KEY", SECOND_KEY)
     with pytest.raises(SystemExit) as ended:

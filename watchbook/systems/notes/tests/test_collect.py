@@ -14,7 +14,7 @@ from watchbook.systems.notes.tests.data import START, offer, states
 pytestmark = pytest.mark.django_db
 
 
-def test_a_keyword_becomes_candidates_and_they_become_notes(platform, pool):
+def test_keyword_becomes_candidates_and_they_become_notes(platform, pool):
     pool()
     platform.add("Lantern walk", "Lights along the river.", tags=["lantern"], kind="video")
     platform.add_many(12)
@@ -73,7 +73,7 @@ def test_temporary_failure_is_retried_and_gone_note_is_not(platform, pool):
     assert states()[ill.note_id] == "failed"
 
 
-def test_a_second_try_that_succeeds_is_collected(platform, pool):
+def test_second_try_that_succeeds_is_collected(platform, pool):
     pool()
     note = platform.add("One")
     offer(note)
@@ -104,7 +104,7 @@ def test_empty_pool_returns_all_candidates(platform, db):
     assert platform.ledger.reads == []
 
 
-def test_the_runner_can_be_switched_off(platform, pool, monkeypatch):
+def test_runner_can_be_disabled(platform, pool, monkeypatch):
     pool()
     offer(platform.add("One"))
     monkeypatch.setenv("NOTES_RUNNER", "off")

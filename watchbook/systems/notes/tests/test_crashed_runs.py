@@ -33,7 +33,7 @@ def stopped(job="notes.collect", workflow="collect", *, request_id=""):
 
 
 @pytest.mark.parametrize("request_id", ["", "request-of-a-person"])
-def test_the_next_run_takes_the_lock_of_a_killed_one_over(platform, pool, request_id):
+def test_next_run_takes_the_lock_of_a_killed_run(platform, pool, request_id):
     pool()
     offer(*platform.add_many(3))
     dead = stopped(request_id=request_id)
@@ -64,7 +64,7 @@ def test_locks_of_creators_and_comments_are_freed_too(platform, job, workflow):
     assert not Execution.objects.exclude(slot=None).exists()
 
 
-def test_a_lock_of_another_program_is_left_alone_and_named(platform, pool):
+def test_lock_of_another_program_is_kept_and_named(platform, pool):
     pool()
     stopped("notes.creators", "creators")
     queue.requeue_expired()
@@ -76,7 +76,7 @@ def test_a_lock_of_another_program_is_left_alone_and_named(platform, pool):
     store.renew(other.holder, clock.now())
 
 
-def test_a_lock_of_a_run_that_still_has_its_lease_is_left_alone(platform, pool):
+def test_lock_of_a_run_with_a_valid_lease_is_kept(platform, pool):
     pool()
     offer(*platform.add_many(3))
     dead = stopped()
@@ -85,7 +85,7 @@ def test_a_lock_of_a_run_that_still_has_its_lease_is_left_alone(platform, pool):
     store.renew(dead.holder, clock.now())
 
 
-def test_a_run_that_does_nothing_says_why(platform, pool, monkeypatch):
+def test_run_that_does_nothing_says_why(platform, pool, monkeypatch):
     pool()
     assert run_now("notes.collect").progress == {}
     offer(*platform.add_many(3))

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.django_db(transaction=True)]
 @pytest.mark.parametrize(
     ("place", "collected"), [("notes.acquired:1", 0), ("notes.committing:1", 0), ("notes.committing:3", 2)]
 )
-def test_a_killed_collection_is_finished_by_the_next(platform, pool, place, collected):
+def test_killed_collection_is_finished_by_the_next(platform, pool, place, collected):
     pool()
     notes = platform.add_many(5)
     offer(*notes)

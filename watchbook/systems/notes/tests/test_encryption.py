@@ -127,7 +127,7 @@ def test_rotation_changes_the_cipher_too(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_secret_that_changed_during_rotation_wins(monkeypatch):
+def test_secret_that_changed_during_rotation_wins(monkeypatch):
     row, _ = actions.add_cookie("one", PLAIN)
     monkeypatch.setenv("COOKIE_MASTER_KEYS", f"k2:{SECOND_KEY}")
     done = cookies.Rotation("k2")

@@ -70,7 +70,7 @@ def test_commit_of_a_platform_card_is_parsed(n8n, claimed, wrap):
     assert (note.author_name, len(note.author_id)) == ("R**", 32), "the author is hashed as in detail"
 
 
-def test_commit_lists_what_it_left_out(n8n, claimed):
+def test_commit_lists_what_it_did_not_store(n8n, claimed):
     media = [{"kind": "image", "url": "javascript:alert(1)"}, {"kind": "live_photo", "url": "https://v.example/a"}]
     result = {**result_of(note_id(1)), "media": media, "published_at": "never", "skipped": ["video stream EF9"]}
     answer = n8n.post("workflow/commit", {**claimed, "result": result})

@@ -207,7 +207,7 @@ def test_failed_candidate_with_new_token_is_pending_again():
     assert attempts() == {("failed", 0)}, "a note that does not exist stays failed"
 
 
-def test_candidate_of_another_platform_is_claimed_only_for_it():
+def test_candidate_of_another_platform_is_claimed_for_that_platform_only():
     add_candidates(1)
     actions.add_candidates({"items": [{"note_id": "7300000000000000001", "platform": "douyin"}]})
     mine = holder()

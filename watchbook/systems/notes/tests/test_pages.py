@@ -117,7 +117,7 @@ class TestCandidates:
         assert get(reader, name, **query).status_code == 200
 
     @pytest.mark.parametrize("query", [{"since": "yesterday"}, {"until": "9999-12-31"}, {"status": "nonsense"}])
-    def test_a_filter_that_was_left_out_is_named(self, reader, query):
+    def test_ignored_filter_is_named(self, reader, query):
         add_candidates(1)
         answer = get(reader, "candidates", **query)
         assert b"Some filters were not applied" in answer.content
@@ -150,7 +150,7 @@ class TestCandidates:
         ("a\x00b", "Null characters are not allowed"), ("javascript://x/explore/1", "Line 1:"),
         ("https://example.com/no-such-note?a=1", "This link does not lead to a note."),
     ])  # fmt: skip
-    def test_a_wrong_line_is_named_and_nothing_is_lost(self, chief, lines, words):
+    def test_wrong_line_is_named_and_nothing_is_lost(self, chief, lines, words):
         answer = chief.post(reverse("notes:add_candidates"), {"lines": lines})
         assert answer.status_code == 422
         assert words in answer.content.decode()
@@ -186,14 +186,14 @@ class TestKeywords:
         assert Keyword.objects.get().is_active is True
         assert JobRun.objects.get().name == "notes.search"
 
-    def test_a_search_that_failed_says_why_in_the_readers_words(self, operator, platform):
+    def test_search_that_failed_says_why_in_the_readers_words(self, operator, platform):
         actions.add_keyword("Lantern")
         run_now("notes.search")
         page = get(browser(operator, "zh-hans"), "keywords").content.decode()
         assert "Cookie 池是空的" in page
 
     @pytest.mark.parametrize("word", ["", "   ", "x" * 201, "a\x00b"])
-    def test_a_wrong_word_is_refused_in_words(self, chief, word):
+    def test_wrong_keyword_is_refused_with_a_reason(self, chief, word):
         answer = chief.post(reverse("notes:add_keyword"), {"keyword": word})
         assert answer.status_code == 422
         assert b"field-error" in answer.content
@@ -237,7 +237,7 @@ class TestNotes:
         assert [found(since="2026-03-02"), found(since="2026-03-03"), found(until="2026-03-01")] == [2, 0, 0]
         assert b"No matches" in get(reader, "notes", kind="normal").content
 
-    def test_a_note_can_be_filed(self, reader):
+    def test_note_can_be_clipped(self, reader):
         [one] = collect_by_hand()
         assert f"kind=note&amp;id={one}" in get(reader, "note", one).content.decode()
 

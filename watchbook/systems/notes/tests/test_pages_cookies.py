@@ -64,7 +64,7 @@ class TestAdding:
         {"cookie": f"{SECRET} without a name"}, {"cookie": f"{LINE}\x00"}, {"cookie": LINE + "x" * 9000},
         {"cookie": f"{LINE}\nX-Other: 1"},
     ])  # fmt: skip
-    def test_a_refused_form_gives_everything_back_but_the_cookie(self, chief, wrong):
+    def test_refused_form_gives_everything_back_but_the_cookie(self, chief, wrong):
         answer = chief.post(reverse("notes:add_cookie"), FIELDS | wrong)
         page = answer.content.decode()
         assert answer.status_code == 422
@@ -75,7 +75,7 @@ class TestAdding:
             assert 'value="desk-a"' in page
         assert Cookie.objects.count() == 0
 
-    def test_the_field_keeps_nothing(self, chief):
+    def test_field_keeps_nothing(self, chief):
         page = get(chief, "cookies").content.decode()
         [field] = [part for part in page.split("<input") if 'name="cookie"' in part]
         field = field.partition(">")[0]
@@ -83,14 +83,14 @@ class TestAdding:
         assert 'autocomplete="off"' in field
         assert "value=" not in field
 
-    def test_a_name_that_is_taken_is_not_replaced_by_accident(self, chief):
+    def test_name_that_is_taken_is_not_replaced_by_accident(self, chief):
         row = add("desk-a")
         answer = chief.post(reverse("notes:add_cookie"), FIELDS)
         assert answer.status_code == 422
         assert b"A cookie with this name is already in the pool" in answer.content
         assert Cookie.objects.get().cookie_encrypted == row.cookie_encrypted
 
-    def test_the_same_cookie_twice_is_refused_beside_its_field(self, chief):
+    def test_same_cookie_twice_is_refused_beside_its_field(self, chief):
         actions.add_cookie("other", LINE)
         answer = chief.post(reverse("notes:add_cookie"), FIELDS)
         assert "cookie" in answer.context["form"].errors
@@ -182,7 +182,7 @@ class TestPool:
         monkeypatch.delenv("COOKIE_MASTER_KEY")
         assert said(post(chief, "rotate")) == ["The cookie pool is unavailable: COOKIE_MASTER_KEY is not set."]
 
-    def test_an_open_breaker_is_shown_and_closed_by_hand(self, chief):
+    def test_open_breaker_is_shown_and_closed_by_hand(self, chief):
         add()
         pool.open_breaker("xhs", "ip_block", clock.now())
         assert b"Circuit breaker open" in get(chief, "cookies").content
@@ -191,7 +191,7 @@ class TestPool:
         assert b"Circuit breaker open" not in get(chief, "cookies").content
         assert said(post(chief, "close_breaker")) == ["The circuit breaker was already closed."]
 
-    def test_the_pool_costs_the_same_for_one_and_for_thirty(self, chief):
+    def test_pool_costs_the_same_for_one_and_for_thirty(self, chief):
         def cost():
             with CaptureQueriesContext(connection) as queries:
                 get(chief, "cookies")
@@ -233,7 +233,7 @@ class TestOne:
         platform.account_mood("made-up-session-of-good-7731", "login")
         assert "good: The platform no longer accepts this login. Replace the cookie." in tested()
 
-    def test_out_of_turn_and_back_and_reset(self, chief):
+    def test_cookie_is_disabled_enabled_and_reset(self, chief):
         row = add()
         post(chief, "cookie_step", row.pk, "off")
         assert Cookie.objects.get().is_enabled is False

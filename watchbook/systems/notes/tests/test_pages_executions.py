@@ -112,7 +112,7 @@ class TestAlerts:
         assert [alert.key for alert in answer.context["page"]] == ["notes:cookies_exhausted"]
         assert Alert.objects.get().closed_at
 
-    def test_a_condition_that_has_not_lasted_says_so(self, reader):
+    def test_condition_that_has_not_lasted_says_so(self, reader):
         add_candidates(501)
         run_now("notes.watch")
         assert b"Met, not long enough" in get(reader, "alerts").content

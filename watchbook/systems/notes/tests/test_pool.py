@@ -46,7 +46,7 @@ def test_three_errors_in_a_row_cool_for_thirty_minutes():
     assert Cookie.objects.get().consecutive_errors == 0
 
 
-def test_a_success_ends_the_row_of_errors():
+def test_success_ends_the_row_of_errors():
     add()
     use(COUNTED)
     use(COUNTED)
@@ -88,7 +88,7 @@ def test_error_from_before_cooling_does_not_ban():
     assert (row.status, row.total_errors) == ("cooling", 3)
 
 
-def test_a_probe_that_fails_while_it_cools_bans():
+def test_probe_that_fails_while_it_cools_bans():
     row = add()
     use(COOL)
     probe = pool.probe(row, START + timedelta(minutes=1))
@@ -126,7 +126,7 @@ def test_quota_is_reserved_and_what_was_not_used_comes_back():
     assert Cookie.objects.get().daily_used == 6
 
 
-def test_the_day_is_a_day_in_shanghai():
+def test_day_is_a_day_in_shanghai():
     add(daily_limit=1)
     late = datetime(2026, 3, 2, 15, 59, tzinfo=UTC)
     lease(late)
@@ -173,7 +173,7 @@ def test_without_a_key_the_pool_says_why_it_is_closed(monkeypatch):
     assert CookieLease.objects.count() == 0
 
 
-def test_a_cookie_that_cannot_be_opened_is_passed_over_and_kept(monkeypatch):
+def test_cookie_that_cannot_be_opened_is_passed_over_and_kept(monkeypatch):
     old = add("old")
     monkeypatch.setenv("COOKIE_MASTER_KEY", "a-third-made-up-master-key-of-forty-chars")
     add("new")
@@ -184,7 +184,7 @@ def test_a_cookie_that_cannot_be_opened_is_passed_over_and_kept(monkeypatch):
     assert row.last_error_code == "CANNOT_OPEN"
 
 
-def test_a_new_secret_begins_with_a_clean_record():
+def test_new_secret_begins_with_a_clean_record():
     add()
     in_flight = lease()
     use(DEAD)
@@ -194,7 +194,7 @@ def test_a_new_secret_begins_with_a_clean_record():
     assert Cookie.objects.get().status == "active", "a lease of the old secret says nothing about the new one"
 
 
-def test_the_same_cookie_is_not_taken_twice():
+def test_same_cookie_is_not_taken_twice():
     add()
     with pytest.raises(NotesError, match="INVALID_INPUT"):
         actions.add_cookie("two", "web_session=made-up-of-one-12345")
@@ -206,14 +206,14 @@ def test_what_is_no_cookie_is_refused(plain):
         actions.add_cookie("one", plain)
 
 
-def test_resting_is_done_by_the_watch_too():
+def test_watch_job_starts_cooling_down():
     add()
     use(COOL)
     pool.wake(START + timedelta(minutes=31))
     assert Cookie.objects.get().status == "active"
 
 
-def test_an_operators_probe_asks_the_platform(platform, pool):
+def test_operator_probe_sends_a_request(platform, pool):
     name = pool()
     assert actions.probe_cookie(name)["success"] is True
     platform.account_mood("made-up-session-of-account_01-7731", "login")

@@ -152,10 +152,10 @@ def walk(*, examples, steps):
 
 
 @pytest.mark.django_db
-def test_the_pool_behaves_as_the_diagram_says():
+def test_pool_behaves_as_the_diagram_says():
     walk(examples=EXAMPLES, steps=30)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_pool_survives_restarts():
+def test_pool_survives_restarts():
     walk(examples=3, steps=20)

@@ -77,7 +77,7 @@ def test_of_forty_acquires_one_wins_in_every_round():
     assert fences == sorted(set(fences)), "a fence only grows"
 
 
-def test_a_stale_lock_has_one_heir():
+def test_expired_lock_is_taken_by_one_run():
     long_ago = clock.now() - timedelta(hours=1)
     for number in range(min(ROUNDS, 20)):
         assert store.acquire(f"w{number}", long_ago).locked
@@ -102,7 +102,7 @@ def test_twenty_workers_claim_every_candidate_once():
     assert Candidate.objects.exclude(processing_lock=None).values("processing_lock").distinct().count() <= WORKERS
 
 
-def test_the_same_note_committed_by_many_is_written_once():
+def test_same_note_committed_by_many_is_written_once():
     store_found([FoundNote(note_id(1), "xhs")], clock.now())
     mine = store.acquire("collect", clock.now()).holder
     actions.claim(held(mine))
@@ -112,7 +112,7 @@ def test_the_same_note_committed_by_many_is_written_once():
     assert Execution.objects.get().items_processed == 1
 
 
-def test_a_daily_limit_is_never_overshot():
+def test_daily_limit_is_never_overshot():
     for number in range(3):
         actions.add_cookie(f"cookie {number}", f"web_session=made-up-{number}-12345", daily_limit=7)
 

@@ -67,7 +67,7 @@ def test_every_step_of_a_lost_execution_is_refused(n8n, step):
         actions.heartbeat(held(heir))
 
 
-def test_a_heartbeat_keeps_the_lock():
+def test_heartbeat_keeps_the_lock():
     with at(0):
         mine = holder()
     for minutes in (29, 58, 87):
@@ -79,7 +79,7 @@ def test_a_heartbeat_keeps_the_lock():
     assert list(Execution.objects.order_by("pk").values_list("status", flat=True)) == ["timeout", "running"]
 
 
-def test_a_wrong_fence_is_a_lost_lock():
+def test_wrong_fence_is_a_lost_lock():
     mine = holder()
     with pytest.raises(LockLost):
         actions.heartbeat({"execution_id": mine.execution_id, "fence": mine.fence + 1})
@@ -180,7 +180,7 @@ def test_missing_note_fails_immediately():
     assert answer == {"status": "failed", "retry_count": 1}
 
 
-def test_an_unknown_note_is_not_found(n8n):
+def test_unknown_note_is_not_found(n8n):
     mine = holder()
     answer = n8n.post("workflow/commit", {**held(mine), "note_id": note_id(9), "result": result_of(note_id(9))})
     assert (n8n.status, answer["error"]["code"]) == (404, "NOT_FOUND")
@@ -201,7 +201,7 @@ def test_candidate_keeps_newest_token_encrypted():
     "result",
     [None, [], "x", {"note_id": "another"}, {"counts": [1]}, {"tags": "x"}, {"media": {"a": 1}}],
 )
-def test_a_result_that_is_no_note_is_refused(result):
+def test_result_that_is_no_note_is_refused(result):
     [one] = add_candidates(1)
     mine = holder()
     actions.claim(held(mine))
@@ -210,7 +210,7 @@ def test_a_result_that_is_no_note_is_refused(result):
     assert states() == {one: "processing"}
 
 
-def test_a_hostile_result_is_kept_within_bounds():
+def test_hostile_result_is_kept_within_bounds():
     [one] = add_candidates(1)
     mine = holder()
     actions.claim(held(mine))
@@ -238,7 +238,7 @@ def test_secrets_in_an_error_message_are_not_stored():
     assert "made-up-secret" not in Candidate.objects.get().last_error_message
 
 
-def test_a_claim_costs_the_same_for_one_and_for_many(django_assert_num_queries):
+def test_claim_costs_the_same_for_one_and_for_many(django_assert_num_queries):
     add_candidates(30)
     mine = holder()
     for size in (1, 20):

@@ -174,7 +174,7 @@ def test_random_history_is_kept_as_the_ledger_says(rounds: list[list[tuple[str, 
         check_requests(history.desk)
 
 
-def test_ledger_of_the_stand_in_knows_every_content() -> None:
+def test_ledger_of_the_service_has_every_content() -> None:
     site: Any = SitemapSite()
     site.write("/a", title="One")
     site.write("/a", title="One")

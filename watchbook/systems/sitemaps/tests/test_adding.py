@@ -45,7 +45,7 @@ class TestAdding:
         assert MonitorTask.objects.filter(user=alice).exists()
         assert len(site.log.all()) > asked
 
-    def test_a_site_offers_the_sitemaps_it_names(self, site, alice):
+    def test_site_offers_the_sitemaps_it_names(self, site, alice):
         site.add("/a")
         client = browser(alice)
         offered = self.post(client, sitemap_url=site.url + "/", step="check")
@@ -75,7 +75,7 @@ class TestAdding:
             ("", "required"),
         ],
     )
-    def test_a_refused_address_keeps_everything_that_was_typed(self, alice, address, words):
+    def test_refused_address_keeps_everything_that_was_typed(self, alice, address, words):
         channel = NotificationChannel.objects.create(user=alice, name="Desk", channel_type="email")
         answer = self.post(
             browser(alice), sitemap_url=address, name="My name", include_patterns="/a/*", channels=str(channel.pk),
@@ -122,7 +122,7 @@ class TestEditing:
         monitor.refresh_from_db()
         assert (monitor.name, monitor.check_interval_minutes, monitor.tell_removals) == ("Renamed", 720, False)
 
-    def test_an_address_that_cannot_be_read_is_refused(self, desk, alice):
+    def test_address_that_cannot_be_read_is_refused(self, desk, alice):
         monitor, _ = desk
         given = {"sitemap_url": "http://10.0.0.1/s.xml", "name": "Kept words", "check_interval_minutes": "60"}
         answer = browser(alice).post(reverse("sitemaps:edit", args=[monitor.pk]), given)

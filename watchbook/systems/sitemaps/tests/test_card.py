@@ -37,7 +37,7 @@ class TestCard:
         assert made.trend[-1] == 1
         assert [fact.name for fact in made.facts] == ["Last run", "Next run", "Monitors"]
 
-    def test_the_badge_is_the_worst(self, asked, desk):
+    def test_badge_is_the_worst(self, asked, desk):
         assert card(asked).badge.text == "Healthy"
         make_monitor(asked.user, 7, status=Status.ERROR)
         assert card(asked).badge.tone == "bad"

@@ -41,7 +41,7 @@ def test_added_removed_and_modified_are_exactly_what_the_site_did(site, watch):
     assert (record.added_count, record.removed_count, record.modified_count) == (1, 1, 1)
 
 
-def test_an_unchanged_check_costs_one_request_and_no_snapshot(site, watch):
+def test_unchanged_check_costs_one_request_and_no_snapshot(site, watch):
     site.add_many([f"/{n}" for n in range(50)], lastmod="2026-01-01")
     site.validate(etag="strong")
     w = watch()
@@ -68,7 +68,7 @@ def test_order_and_sharding_are_no_change(site, watch):
     assert urls(w.newest.changes["removed"]) == [site.page_url("/7")]
 
 
-def test_a_failed_child_is_not_a_removal(site, watch):
+def test_failed_child_sitemap_reports_no_removals(site, watch):
     site.add_many([f"/{n}" for n in range(40)], lastmod="2026-01-01")
     site.split(4)
     w = watch()
@@ -115,7 +115,7 @@ def test_what_the_first_check_could_not_read_is_no_addition_later(site, watch):
     assert [item for item in w.newest.changes["added"] if "really-new" not in item["url"]] == []
 
 
-def test_a_mass_removal_is_held_and_confirmed_five_minutes_later(site, watch):
+def test_mass_removal_is_held_and_confirmed_five_minutes_later(site, watch):
     site.add_many([f"/{n:03}" for n in range(100)], lastmod="2026-01-01")
     w = watch()
     w.check()
@@ -161,7 +161,7 @@ def test_three_failures_are_an_error_until_the_next_success(site, watch):
 @pytest.mark.parametrize(
     "body", [b"", b"   ", b"<html><body>maintenance</body></html>", b"<error><code>wp_die</code></error>"]
 )
-def test_an_answer_that_is_no_sitemap_changes_nothing(site, watch, body):
+def test_answer_that_is_no_sitemap_changes_nothing(site, watch, body):
     site.add_many(["/a", "/b"], lastmod="2026-01-01")
     w = watch()
     w.check()
@@ -171,7 +171,7 @@ def test_an_answer_that_is_no_sitemap_changes_nothing(site, watch, body):
     assert w.monitor.change_records.filter(change_type="changed").count() == 0
 
 
-def test_a_page_that_changes_at_every_check_is_learned_as_noise(site, watch):
+def test_page_that_changes_at_every_check_is_learned_as_noise(site, watch):
     site.add_many([f"/{n}" for n in range(10)], lastmod="2026-01-01")
     w = watch()
     w.check()

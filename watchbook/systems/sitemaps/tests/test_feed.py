@@ -33,7 +33,7 @@ def make_address(person, monitor):
     return re.search(r"<code[^>]* id=\"address\">https?://[^/]+(/sitemaps/feeds/[^<]+)</code>", page)[1]
 
 
-def test_the_feed_lists_the_changes_newest_first(monitor, alice):
+def test_feed_lists_the_changes_newest_first(monitor, alice):
     answer = Client().get(make_address(alice, monitor))
     assert answer.headers["Content-Type"].startswith("application/atom+xml")
     root = ElementTree.fromstring(answer.content)
@@ -47,7 +47,7 @@ def test_the_feed_lists_the_changes_newest_first(monitor, alice):
     assert [entry.findtext(f"{ATOM}id") for entry in again.findall(f"{ATOM}entry")] == ids
 
 
-def test_a_reader_that_has_it_gets_304(monitor, alice):
+def test_reader_that_has_it_gets_304(monitor, alice):
     address = make_address(alice, monitor)
     tag = Client().get(address).headers["ETag"]
     assert Client().get(address, headers={"If-None-Match": tag}).status_code == 304
@@ -55,7 +55,7 @@ def test_a_reader_that_has_it_gets_304(monitor, alice):
     assert Client().get(address, headers={"If-None-Match": tag}).status_code == 200
 
 
-def test_a_revoked_address_is_not_there(monitor, alice):
+def test_revoked_address_is_not_there(monitor, alice):
     address = make_address(alice, monitor)
     feed = stream_feeds.of(alice).get()
     client = browser(alice)
@@ -63,7 +63,7 @@ def test_a_revoked_address_is_not_there(monitor, alice):
     assert Client().get(address).status_code == 404
 
 
-def test_a_token_opens_its_own_monitor_only(monitor, alice):
+def test_token_opens_its_own_monitor_only(monitor, alice):
     other = make_monitor(alice, 2, name="Another")
     token = make_address(alice, monitor).split("/")[3]
     assert Client().get(reverse("sitemaps:feed", args=[token, other.pk])).status_code == 404
@@ -86,13 +86,13 @@ def test_neither_garbage_nor_an_api_token_opens_a_feed(monitor, alice):
         assert Client().get(reverse("sitemaps:feed", args=[token, monitor.pk])).status_code == 404
 
 
-def test_a_deleted_monitor_has_no_feed(monitor, alice):
+def test_deleted_monitor_has_no_feed(monitor, alice):
     address = make_address(alice, monitor)
     actions.delete(monitor)
     assert Client().get(address).status_code == 404
 
 
-def test_an_address_is_shown_once(monitor, alice):
+def test_address_is_shown_once(monitor, alice):
     token = make_address(alice, monitor).split("/")[3]
     page = browser(alice).get(reverse("sitemaps:own_feed", args=[monitor.pk])).text
     assert token not in page

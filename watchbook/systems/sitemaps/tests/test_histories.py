@@ -91,7 +91,7 @@ def apply(state: dict[str, str | None], record) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(first=st.sets(st.sampled_from(PAGES), min_size=1), history=HISTORIES)
-def test_the_records_of_any_history_are_what_the_ledger_says(monkeypatch, first, history):
+def test_records_of_any_history_are_what_the_ledger_says(monkeypatch, first, history):
     MonitorTask.objects.all().delete()
     user, _ = User.objects.get_or_create(email="alice@example.com")
     with SitemapSite() as site:

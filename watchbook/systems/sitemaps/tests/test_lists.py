@@ -85,7 +85,7 @@ class TestChange:
         )
         assert "Possibly moved" in get(browser(alice), "change", record.pk).text
 
-    def test_a_baseline_leads_to_what_it_listed(self, alice):
+    def test_baseline_leads_to_what_it_listed(self, alice):
         monitor = make_monitor(alice)
         snapshot = make_snapshot(monitor, START)
         record = ChangeRecord.objects.create(
@@ -125,10 +125,10 @@ class TestDownloads:
         row = next(csv.DictReader(io.StringIO(text, newline="")))
         assert row["new_lastmod"] == f"'{evil}"
 
-    def test_an_unknown_form_is_not_there(self, desk, alice):
+    def test_unknown_form_is_not_there(self, desk, alice):
         assert get(browser(alice), "change_file", desk[1].pk, "exe").status_code == 404
 
-    def test_a_name_without_ascii_letters_still_makes_a_file_name(self, desk, alice):
+    def test_name_without_ascii_letters_still_makes_a_file_name(self, desk, alice):
         monitor, record = desk
         MonitorTask.objects.filter(pk=monitor.pk).update(name='商品"\r\nX-Evil: 1')
         header = get(browser(alice), "change_file", record.pk, "csv").headers["Content-Disposition"]
@@ -136,7 +136,7 @@ class TestDownloads:
 
 
 class TestSnapshots:
-    def test_the_snapshot_in_force_at_a_moment_is_found(self, desk, alice):
+    def test_snapshot_in_force_at_a_moment_is_found(self, desk, alice):
         monitor, record = desk
         before = monitor.snapshots.order_by("created_at").first()
         client = browser(alice)
@@ -149,7 +149,7 @@ class TestSnapshots:
         assert "No snapshot for this date" in get(client, "snapshots", monitor.pk, day="2020-01-01").text
 
     @pytest.mark.parametrize("day", ["", "tomorrow", "2026-13-45", "0001-01-01", "9999-12-31"])
-    def test_a_day_that_is_none_breaks_nothing(self, desk, alice, day):
+    def test_day_that_is_none_breaks_nothing(self, desk, alice, day):
         assert get(browser(alice), "snapshots", desk[0].pk, day=day).status_code == 200
 
     def test_urls_are_paged_by_key_and_searched(self, alice, monkeypatch):

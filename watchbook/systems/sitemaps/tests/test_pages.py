@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestWhoSeesWhat:
-    def test_the_owner_reads_every_page(self, desk, alice):
+    def test_owner_reads_every_page(self, desk, alice):
         client = browser(alice)
         for address in addresses(*desk):
             assert client.get(address).status_code in (200, 302), address
@@ -48,7 +48,7 @@ class TestWhoSeesWhat:
         monitor.refresh_from_db()
         assert (monitor.status, monitor.deleted_at) == (Status.ACTIVE, None)
 
-    def test_a_visitor_is_sent_to_sign_in(self, desk):
+    def test_anonymous_user_is_redirected_to_sign_in_from_the_library(self, desk):
         for address in addresses(*desk):
             assert browser().get(address).status_code == 302
 
@@ -78,7 +78,7 @@ class TestList:
         assert "No websites yet" in page
         assert reverse("add_source") in page
 
-    def test_a_monitor_is_a_line_with_state_size_and_last_change(self, desk, alice):
+    def test_monitor_is_a_line_with_state_size_and_last_change(self, desk, alice):
         page = get(browser(alice), "monitors").text
         assert "Example Shop" in page
         assert "badge--ok" in page
@@ -217,7 +217,7 @@ class TestMonitor:
         assert notice in page
         assert button in page
 
-    def test_a_change_of_the_log_can_be_chosen(self, desk, alice):
+    def test_change_of_the_log_can_be_chosen(self, desk, alice):
         monitor, record = desk
         make_change(monitor, START - timedelta(minutes=5), added=["https://www.example.com/newest"])
         client = browser(alice)
@@ -269,7 +269,7 @@ class TestSteps:
         monitor.refresh_from_db()
         assert (monitor.deleted_at, monitor.live_url_digest) == (None, url_digest(monitor.sitemap_url))
 
-    def test_a_deletion_stays_when_the_sitemap_was_added_again(self, desk, alice):
+    def test_deletion_stays_when_the_sitemap_was_added_again(self, desk, alice):
         monitor, _ = desk
         actions.delete(monitor)
         make_monitor(alice, name="Again", sitemap_url=monitor.sitemap_url)
@@ -301,7 +301,7 @@ class TestHostileText:
         ):
             assert "<script>alert" not in client.get(address).text, address
 
-    def test_a_list_of_a_script_address_is_not_run(self, alice):
+    def test_list_of_a_script_address_is_not_run(self, alice):
         record = make_change(make_monitor(alice), START, added=["javascript:alert(1)"])
         assert 'href="javascript:' not in get(browser(alice), "change", record.pk).text
 

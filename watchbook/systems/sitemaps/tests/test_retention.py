@@ -88,7 +88,7 @@ def test_daily_checks_keep_90_days_that_all_replay(site, watch, alice, hooks):
     assert forget(now + timedelta(minutes=1)) == dict.fromkeys(forget(now), 0)
 
 
-def test_the_newest_snapshot_stays_however_old_it_is(site, watch):
+def test_newest_snapshot_stays_however_old_it_is(site, watch):
     site.add_many(["/a", "/b"], lastmod="2026-01-01")
     w = watch()
     w.check()

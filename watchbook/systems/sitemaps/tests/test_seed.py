@@ -160,7 +160,7 @@ def field_of(column: str) -> tuple[str, Any]:
 
 
 @pytest.mark.parametrize("line", COLUMNS)
-def test_a_column_is_as_the_data_model_has_it(line):
+def test_column_is_as_the_data_model_has_it(line):
     table, field = field_of(line.split()[0])
     assert TABLES[table]._meta.db_table == table
     assert field is not None, "no such column"
@@ -174,7 +174,7 @@ def test_channel_types_of_the_data_model_are_among_the_kinds():
 
 
 @pytest.mark.parametrize("name", INDEXES)
-def test_an_index_covers_what_the_data_model_says(name):
+def test_index_covers_what_the_data_model_says(name):
     table, columns, condition = INDEXES[name]
     model = TABLES[table]
     index = next(one for one in model._meta.indexes if one.name == name)
@@ -184,7 +184,7 @@ def test_an_index_covers_what_the_data_model_says(name):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("table", TABLES)
-def test_the_database_has_the_columns_and_indexes_too(table):
+def test_database_has_the_columns_and_indexes_too(table):
     with connection.cursor() as cursor:
         there = {one.name: one for one in connection.introspection.get_table_description(cursor, table)}
         made = connection.introspection.get_constraints(cursor, table)
@@ -196,7 +196,7 @@ def test_the_database_has_the_columns_and_indexes_too(table):
     assert names <= set(made)
 
 
-def test_the_keys_and_what_is_unique_beside_them():
+def test_keys_and_what_is_unique_beside_them():
     assert [one.column for one in MonitorTaskChannel._meta.pk_fields] == ["monitor_task_id", "channel_id"]
     unique = {
         (one.name, tuple(one.fields))
@@ -234,7 +234,7 @@ def test_duplicate_monitor_is_refused_until_deleted(alice, bob):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("minutes", "is_allowed"), [(14, False), (15, True), (1440, True), (1441, False)])
-def test_the_interval_is_15_to_1440_minutes(alice, minutes, is_allowed):
+def test_interval_is_15_to_1440_minutes(alice, minutes, is_allowed):
     monitor = make_monitor(alice)
     if is_allowed:
         assert actions.change_monitor(monitor, {"check_interval_minutes": minutes}).check_interval_minutes == minutes
@@ -277,7 +277,7 @@ STEPS = [
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("before", "step", "after"), STEPS)
-def test_the_states_of_a_monitor(alice, before, step, after):
+def test_states_of_a_monitor(alice, before, step, after):
     with clock.set_to(START):
         monitor = make_monitor(alice, status=before, error_count=3 if before == Status.ERROR else 0)
         step(monitor)
@@ -297,7 +297,7 @@ def test_new_monitor_is_active_and_new_address_ends_error(site, watch):
 
 
 @pytest.mark.django_db
-def test_a_paused_monitor_is_not_checked_by_hand(alice):
+def test_paused_monitor_is_not_checked_by_hand(alice):
     monitor = make_monitor(alice, status=Status.PAUSED)
     with pytest.raises(InvalidInput):
         actions.check_now(monitor)

@@ -55,7 +55,7 @@ def test_crashed_check_is_run_again_at_the_next_slot(monitor, site):
     assert (monitor.error_count, monitor.health) == (0, "ok")
 
 
-def test_a_cancelled_check_is_left_out_and_the_next_one_comes(monitor):
+def test_cancelled_check_is_skipped_and_the_next_one_follows(monitor):
     with clock.set_to(START):
         queue.cancel(checks(monitor).get().pk)
     enqueue_due(START + timedelta(minutes=1))
@@ -65,7 +65,7 @@ def test_a_cancelled_check_is_left_out_and_the_next_one_comes(monitor):
     assert checks(monitor).last().state == State.QUEUED
 
 
-def test_a_worker_whose_clock_is_behind_does_not_lose_the_check(monitor):
+def test_worker_whose_clock_is_behind_does_not_lose_the_check(monitor):
     MonitorTask.objects.filter(pk=monitor.pk).update(next_check_at=START + timedelta(seconds=5))
     with clock.set_to(START):
         checks(monitor).delete()
@@ -79,7 +79,7 @@ def test_a_worker_whose_clock_is_behind_does_not_lose_the_check(monitor):
     assert checks(monitor).last().state == State.QUEUED
 
 
-def test_a_check_that_is_on_its_way_is_left_alone(monitor):
+def test_running_check_is_not_started_twice(monitor):
     before = monitor.next_check_at
     enqueue_due(START + timedelta(minutes=1))
     monitor.refresh_from_db()

@@ -54,7 +54,7 @@ def test_index_is_counted_apart_from_url_files(site, watch, alice):
     assert '<dd>3</dd><dd class="note">1 index that lists the others, all read completely</dd>' in files
 
 
-def test_the_status_stays_when_the_sentence_is_translated():
+def test_status_stays_when_the_sentence_is_translated():
     with translation.override("zh-hans"):
         text = error_text("The site has a problem of its own. (HTTP 503)")
     assert text.endswith(" (HTTP 503)")

@@ -79,7 +79,7 @@ def same(page: TopicPage) -> TopicPage:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=["ugly", "plain", "wrapped"])
-def test_every_form_gives_the_same_floors(lively, dialect):
+def test_every_format_gives_the_same_posts(lively, dialect):
     lively.dialect = dialect
     for tid, topic in lively.world.topics.items():
         for page in range(1, topic.pages + 1):

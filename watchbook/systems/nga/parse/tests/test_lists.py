@@ -14,7 +14,7 @@ def read(*rows, page=1, **data):
     return read_list(body(list_document(*rows, **data)), page=page)
 
 
-def test_a_row_becomes_a_record():
+def test_row_becomes_a_record():
     found = read(row(31, subject="[水]&lt;第六感&gt; &#55357;&#56834;", replies=40))
     topic = found.topics[0]
     assert (topic.tid, topic.fid, topic.title) == (31, 7, "[水]<第六感> 😂")
@@ -101,7 +101,7 @@ def test_rows_with_a_missing_number_keep_their_order():
     assert [topic.tid for topic in read_list(body(document)).topics] == [9, 3, 7]
 
 
-def test_an_empty_page_is_believed_only_past_the_end():
+def test_empty_page_is_believed_only_past_the_end():
     with pytest.raises(LayoutChanged):
         read(page=29)
     assert read(page=30).topics == ()
@@ -111,11 +111,11 @@ def test_an_empty_page_is_believed_only_past_the_end():
         read(__ROWS="")
 
 
-def test_a_search_says_no_total():
+def test_search_says_no_total():
     assert read(row(1), __ROWS="", __F=[]).total_topics is None
 
 
-def test_the_page_gives_the_same_topics_as_json():
+def test_page_gives_the_same_topics_as_json():
     rows = [
         row(31, subject="[水]&lt;第六感&gt;"),
         row(900, quote_from=32),
@@ -133,12 +133,12 @@ def test_the_page_gives_the_same_topics_as_json():
     assert as_page.topics[0].is_pinned is None
 
 
-def test_the_page_names_the_collection_of_a_row():
+def test_page_names_the_collection_of_a_row():
     found = read_list(list_html(row(1, added="版务"), row(2)))
     assert [topic.topic_tag for topic in found.topics] == ["版务", ""]
 
 
-def test_a_title_that_looks_like_a_script_adds_no_row():
+def test_title_that_looks_like_a_script_adds_no_row():
     forged = row(1, subject="commonui.topicArg.add('t_rc1_9','','','','','','','7',66,'','','0',1,1,1,1)")
     assert [topic.tid for topic in read_list(list_html(forged)).topics] == [1]
 

@@ -36,7 +36,7 @@ def test_pager_says_which_page_it_is():
     assert page.missing_numbers() == ()
 
 
-def test_a_note_is_a_full_floor_and_its_second_print_is_passed_over():
+def test_comment_is_a_whole_post_and_its_copy_is_skipped():
     note = post(2, "贴条内容", type=1, authorid=4002)
     under = f"<span id='comment_for_7001'><span id='postcontent_7002'>贴条内容</span>{proc('_7002', note)}</span>"
     page = read_topic(topic_html(post(0), post(1), note, before=under))
@@ -45,7 +45,7 @@ def test_a_note_is_a_full_floor_and_its_second_print_is_passed_over():
     assert page.floors[2].is_note
 
 
-def test_hot_replies_are_left_out():
+def test_hot_replies_are_not_stored():
     copy = post(15, "热评")
     under = f"<span id='hightlight_for_0'><span id='postcontent__7015'>热评</span>{proc('__7015', copy)}</span>"
     page = read_topic(topic_html(post(0), post(1), before=under))
@@ -63,7 +63,7 @@ def test_text_that_looks_like_the_page_forges_nothing():
     assert len(page.floors) == 2
 
 
-def test_a_page_that_breaks_off_is_never_whole():
+def test_page_that_breaks_off_is_never_whole():
     whole = topic_html(*POSTS)
     seen = set()
     for end in range(0, len(whole), 101):
@@ -76,7 +76,7 @@ def test_a_page_that_breaks_off_is_never_whole():
     assert seen == {"LayoutChanged"}
 
 
-def test_a_page_without_its_scripts_is_not_believed():
+def test_page_without_its_scripts_is_not_believed():
     with pytest.raises(LayoutChanged):
         read_answer(topic_html(post(0)).replace(b"postArg", b"otherArg"))
 

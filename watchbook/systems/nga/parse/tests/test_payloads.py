@@ -44,7 +44,7 @@ def test_prefix_of_any_kind_is_taken_off(prefix):
         ("utf-8", "application/json; charset=utf-8"),
     ],
 )
-def test_declared_encoding_is_honoured_else_gb18030(encoding, content_type):
+def test_declared_encoding_is_used_else_gb18030(encoding, content_type):
     document = topic_document(post(0, "汉字𠮷€"))
     assert read_topic(body(document, encoding=encoding), content_type=content_type).floors[0].content_html == "汉字𠮷€"
 
@@ -114,11 +114,11 @@ def test_comments_and_a_tail_of_garbage_are_ignored():
     assert {"literal_repairs", "text_after_end"} <= codes(page)
 
 
-def test_the_tail_mark_inside_a_post_is_text():
+def test_tail_mark_inside_a_post_is_text():
     assert read_topic(changed("开头", "/*error fill content")).floors[0].content_html == "/*error fill content"
 
 
-def test_a_cut_body_is_noticed_wherever_it_is_cut():
+def test_cut_body_is_noticed_wherever_it_is_cut():
     whole = body(TOPIC, prefix=PREFIX)
     for end in range(len(PREFIX) + 1, len(whole), 37):
         with pytest.raises(Damaged) as caught:
@@ -134,20 +134,20 @@ def test_halves_of_characters_are_joined_or_replaced():
     assert floor.content_html == "😂 \ufffd xA"
 
 
-def test_a_list_without_its_total_is_not_a_page():
+def test_list_without_its_total_is_not_a_page():
     document = list_document(row(1))
     del document["data"]["__ROWS"]
     with pytest.raises(LayoutChanged, match="lacks a required part"):
         read_list(body(document))
 
 
-def test_a_closed_body_without_its_rows_is_not_a_page():
+def test_closed_body_without_its_rows_is_not_a_page():
     with pytest.raises(LayoutChanged, match="lacks a required part"):
         read_answer(body({"data": {"__CU": {}, "__GLOBAL": {}}}))
 
 
 @pytest.mark.parametrize("empty", [b"", b" \r\n"])
-def test_an_empty_body_is_damage_not_emptiness(empty):
+def test_empty_body_is_damage_not_emptiness(empty):
     with pytest.raises(Damaged, match="empty"):
         read_answer(empty)
 
@@ -178,6 +178,6 @@ def test_deep_or_foreign_json_is_refused(text):
         read_answer(text.encode())
 
 
-def test_a_quote_that_was_not_escaped_invents_nothing():
+def test_quote_that_was_not_escaped_invents_nothing():
     with pytest.raises(Damaged):
         read_topic(changed("开头", 'a "b" c'))

@@ -66,13 +66,13 @@ def test_words_are_found_in_each_of_their_places():
     assert refused(body({"code": 2048, "msg": "服务器忙", "result": []}, encoding="utf-8")).reason == "busy"
 
 
-def test_the_guest_gate_is_a_page_of_its_own():
+def test_guest_gate_is_a_page_of_its_own():
     found = refused(refusal_page("访客不能直接访问", 15))
     assert (found.reason, found.site_code) == ("guest", 15)
     assert found.is_temporary
 
 
-def test_a_title_alone_can_be_the_message():
+def test_title_alone_can_be_the_message():
     page = "<html><head><title>访客不能直接访问</title></head><body><script>x=1</script></body></html>"
     assert refused(page.encode("gb18030")).reason == "guest"
 
@@ -83,7 +83,7 @@ def test_no_results_is_an_empty_list():
     assert (page.topics, page.total_topics) == ((), 0)
 
 
-def test_a_topic_that_talks_about_refusals_is_a_topic():
+def test_topic_that_talks_about_refusals_is_a_topic():
     document = topic_document(post(0, "找不到主题"), topic={"subject": "帖子被删除 服务器忙"})
     assert read_answer(body({**document, "error": {"0": "2048:找不到主题"}})).title == "帖子被删除 服务器忙"
 

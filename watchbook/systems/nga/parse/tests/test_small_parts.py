@@ -76,7 +76,7 @@ def test_entities(source, seen):
     assert unescape_whole(source) == seen
 
 
-def test_a_whole_text_is_unescaped_like_any_other():
+def test_whole_text_is_unescaped_like_any_other():
     chance = random.Random(2)
     pieces = [
         "&#55357;",
@@ -123,7 +123,7 @@ def test_spelling_makes_no_new_fingerprint(one, other):
     assert fingerprint(one) == fingerprint(other)
 
 
-def test_a_flood_of_spaces_has_a_fingerprint():
+def test_flood_of_spaces_has_a_fingerprint():
     assert fingerprint(" " * 300_000 + "x") == fingerprint("x")
     assert fingerprint("y" + " " * 300_000 + "x") != fingerprint("yx")
 

@@ -37,7 +37,7 @@ def test_errors_come_back_as_they_were(tmp_path):
     assert (caught.value.reason, caught.value.site_code, caught.value.is_gone) == ("hidden", 2048, True)
 
 
-def test_a_child_process_reads_it(tmp_path):
+def test_child_process_reads_it(tmp_path):
     path = tmp_path / "answer"
     path.write_bytes(seeds()[0])
     answer = sandbox.call(TASK, {"page": 1}, input_path=path, cpu_seconds=10)

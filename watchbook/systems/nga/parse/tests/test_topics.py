@@ -30,7 +30,7 @@ def test_floors_become_records():
     assert not page.is_complete(2)
 
 
-def test_floors_are_cut_by_number_so_gaps_are_exact():
+def test_posts_are_divided_by_number_so_gaps_are_exact():
     page = read(*(post(n) for n in range(20) if n != 7), __ROWS=20)
     assert page.missing_numbers() == (7,)
     assert page.is_complete(1)
@@ -46,11 +46,11 @@ def test_later_pages_hold_their_own_numbers():
 
 
 @pytest.mark.parametrize("counted", [3, "3"])
-def test_a_page_with_fewer_rows_than_it_says_is_not_whole(counted):
+def test_page_with_fewer_rows_than_it_says_is_not_whole(counted):
     assert not read(post(0), post(1), __R__ROWS=counted).is_complete(1)
 
 
-def test_a_note_is_its_own_floor_with_the_text_from_under_its_post():
+def test_comment_is_a_post_with_the_text_from_under_its_post():
     note = post(2, "贴条内容", type=1, authorid=4002, alterinfo="[E1782532900 0 0]\t")
     page = read(post(0), post(1, comment_id=",7002", comment={"0": note}), stub(2, 7001), post(3))
     assert numbers(page) == [0, 1, 2, 3]
@@ -63,7 +63,7 @@ def test_a_note_is_its_own_floor_with_the_text_from_under_its_post():
     assert page.missing_numbers() == ()
 
 
-def test_a_note_whose_post_is_on_another_page_is_a_stub_never_an_empty_floor():
+def test_comment_of_a_post_on_another_page_is_a_stub():
     page = read(post(0), stub(1, 6500))
     assert numbers(page) == [0]
     assert [(one.floor_number, one.source_post_id, one.parent_post_id) for one in page.stubs] == [(1, 7001, 6500)]
@@ -71,33 +71,33 @@ def test_a_note_whose_post_is_on_another_page_is_a_stub_never_an_empty_floor():
     assert page.is_complete(1)
 
 
-def test_a_note_of_a_later_page_is_kept_apart():
+def test_note_of_a_later_page_is_kept_apart():
     page = read(post(0), post(1, comment_id="7025", comment=[post(25, "晚到", type=1)]), __ROWS=26, __R__ROWS=2)
     assert numbers(page) == [0, 1]
     assert [(one.floor_number, one.content_html) for one in page.notes_elsewhere] == [(25, "晚到")]
 
 
 @pytest.mark.parametrize("gone", [{}, [], "", None])
-def test_a_note_that_is_gone_is_noted(gone):
+def test_note_that_is_gone_is_noted(gone):
     page = read(post(0), post(1, comment_id="7025", comment=gone))
     assert [(note.code, note.count) for note in page.notes] == [("gone_notes", 1)]
 
 
-def test_hot_replies_are_copies_and_left_out():
+def test_hot_replies_are_copies_and_not_stored():
     copy = post(15, "热评")
     page = read(post(0, **{"17": ",7015", "hotreply_id": ",7015", "hotreply": {"0": copy}}), post(1))
     assert numbers(page) == [0, 1]
     assert page.notes_elsewhere == ()
 
 
-def test_anonymous_floors_have_a_name_whatever_their_slot():
+def test_anonymous_posts_have_a_name_in_every_slot():
     page = read(post(0, authorid=-1), post(1, authorid=-2), post(2, authorid=-9))
     assert [floor.author_name for floor in page.floors] == [TOKEN_NAME, TOKEN_NAME, ""]
     assert {floor.author_source_user_id for floor in page.floors} == {None}
     assert read(post(0), topic={"author": TOKEN, "authorid": -3}).author_name == TOKEN_NAME
 
 
-def test_a_user_who_is_not_listed_is_named_by_id():
+def test_user_who_is_not_listed_is_named_by_id():
     assert read(post(0, authorid=99)).floors[0].author_name == "UID99"
     assert read(post(0, authorid=99), __U="").floors[0].author_source_user_id == 99
 
@@ -130,14 +130,14 @@ def test_hidden_and_locked_bits(bits, deleted, folded):
     assert (floor.is_deleted_by_source, floor.is_folded_by_source) == (deleted, folded)
 
 
-def test_a_deleted_post_with_empty_text_is_still_a_floor():
+def test_deleted_post_with_empty_text_is_still_a_post():
     for empty in ("", None):
         page = read(post(0), post(1, empty, type=1026))
         assert numbers(page) == [0, 1]
         assert page.floors[1].is_deleted_by_source
 
 
-def test_a_poll_is_read_and_shown_without_its_votes():
+def test_poll_is_read_and_shown_without_its_votes():
     vote = "1~甲方~2~乙&amp;丙~max_select~2~end~1782540000~_1~5,50~_2~7,70"
     for page in (read(post(0, vote=vote)), read(post(0), topic={"post_misc_var": {"vote": vote}})):
         poll = page.floors[0].poll
@@ -170,7 +170,7 @@ def test_attachments_live_where_the_answer_says(base):
 
 
 @pytest.mark.parametrize("base", [None, "", "javascript:alert(1)", 'x" onerror="y', 5, [], "a b", "user@host/x"])
-def test_a_base_that_is_none_is_not_used(base):
+def test_base_that_is_none_is_not_used(base):
     page = read(post(0, "[img]./a/b.png[/img]"), __GLOBAL={"_ATTACH_BASE_VIEW": base})
     assert 'src="https://img.nga.cn/attachments/a/b.png"' in page.floors[0].content_html
 
@@ -205,7 +205,7 @@ def test_repeated_and_broken_rows_are_counted():
     assert not broken.is_complete(1)
 
 
-def test_a_topic_without_rows_or_totals_is_not_believed():
+def test_topic_without_rows_or_totals_is_not_believed():
     with pytest.raises(LayoutChanged):
         read(__ROWS=3)
     with pytest.raises(LayoutChanged):
@@ -216,7 +216,7 @@ def test_a_topic_without_rows_or_totals_is_not_believed():
         read_topic(body(document))
 
 
-def test_a_list_is_no_topic():
+def test_list_is_no_topic():
     from watchbook.systems.nga.parse.tests.answers import list_document, row
 
     with pytest.raises(LayoutChanged):

@@ -18,7 +18,7 @@ from watchbook.systems.notes.parse.records import Count, moment_of_id, parse_cou
         (True, None, False), ("99999999999999999999", None, False), ("NaN", None, False), ([], None, False),
     ],
 )  # fmt: skip
-def test_a_count_as_it_is_shown(raw, value, exact):
+def test_count_as_it_is_shown(raw, value, exact):
     count = parse_count(raw)
     assert (count.value, count.exact) == (value, exact)
 
@@ -41,6 +41,6 @@ def test_times_are_read_by_their_size():
     assert [parse_moment(wrong) for wrong in (0, -5, 10**30, "x", None, True, 1.5)] == [None] * 7
 
 
-def test_an_id_knows_when_its_note_was_published():
+def test_id_knows_when_its_note_was_published():
     assert moment_of_id("66696f98000000000000abcd") == parse_moment(0x66696F98)
     assert moment_of_id("short") is None

@@ -24,7 +24,7 @@ def body(document):
     return json.dumps(document).encode()
 
 
-def test_page_and_endpoint_tell_the_same():
+def test_page_and_endpoint_return_the_same_note():
     entry = note(kind="video")
     by_feed = parse_feed(body(shapes.feed(entry)), NOTE)
     by_page = parse_page(shapes.page(entry), NOTE)
@@ -64,7 +64,7 @@ def test_javascript_in_the_state_becomes_json(text, wanted):
 
 
 @pytest.mark.parametrize("html", ["", "<html></html>", "window.__INITIAL_STATE__={", "window.__INITIAL_STATE__={]}"])
-def test_a_page_that_is_none_is_said(html):
+def test_page_without_content_is_reported(html):
     with pytest.raises(PlatformRefusal, match="not_readable"):
         read_initial_state(html)
 
@@ -123,7 +123,7 @@ def test_search_takes_notes_only_and_the_last_page_counts():
         ([], documents.NOT_READABLE),
     ],
 )
-def test_every_way_of_saying_no_has_its_word(document, reason):
+def test_every_refusal_of_the_platform_has_a_code(document, reason):
     with pytest.raises(PlatformRefusal) as caught:
         check_envelope(document)
     assert caught.value.reason == reason
@@ -159,7 +159,7 @@ def test_headers_of_an_answer_count_too(status, headers, location, reason):
         (f"https://www.example.com/user/profile/5f00/{NOTE}?xsec_token=x", (NOTE, "x", "")),
     ],
 )
-def test_an_address_names_a_note(url, wanted):
+def test_address_names_a_note(url, wanted):
     found = parse_note_url(url)
     assert (found.note_id, found.xsec_token, found.xsec_source) == wanted
 

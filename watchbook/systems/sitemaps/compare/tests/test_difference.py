@@ -50,7 +50,7 @@ def test_equal_snapshots_have_an_empty_difference():
         assert "".join(found.json_pieces()) == '{"added": [], "removed": [], "modified": []}'
 
 
-def test_a_page_that_moves_to_another_file_is_no_change():
+def test_page_that_moves_to_another_file_is_no_change():
     old = [part({"a": "1", "b": "1", "x": "1"}), part({"c": "1"}), part({"same": "1"})]
     new = [part({"a": "1"}), part({"c": "1", "b": "1", "x": "2"}), part({"same": "1"})]
     with compare(old, new) as found:
@@ -68,7 +68,7 @@ def test_url_removed_from_one_of_two_files_is_not_removed():
         assert found.is_empty
 
 
-def test_a_newer_date_in_one_of_two_files_is_a_modification():
+def test_newer_date_in_one_of_two_files_is_a_modification():
     unchanged = part({"a": "2026-01-01"})
     with compare([unchanged, part({"b": ""})], [unchanged, part({"a": "2026-01-02", "b": ""})]) as found:
         assert shown(found, MODIFIED) == [("a", "2026-01-01", "2026-01-02")]
@@ -107,14 +107,14 @@ def test_pages_that_leave_a_news_sitemap_roll_off():
         assert [path for path, _, _ in shown(found, REMOVED)] == ["both", "page"]
 
 
-def test_a_filter_leaves_out_what_is_of_no_interest():
+def test_filter_excludes_urls():
     with compare(
         [part({"a/1": "", "b/1": ""})], [part({"a/2": "", "b/2": ""})], keep=lambda url: "/a/" in url
     ) as found:
         assert (shown(found, ADDED), shown(found, REMOVED)) == ([("a/2", None, "")], [("a/1", "", None)])
 
 
-def test_a_date_that_goes_back_is_flagged():
+def test_date_that_goes_back_is_flagged():
     with compare(
         [part({"a": "2026-01-02", "b": "2026-01-01"})], [part({"a": "2026-01-01", "b": "2026-01-02"})]
     ) as found:
@@ -161,7 +161,7 @@ def as_dict(rows):
 
 @settings(max_examples=examples(200), deadline=None)
 @given(pages, pages, shards, shards, st.integers(0, 5))
-def test_the_difference_is_that_of_two_dictionaries(old, new, old_shards, new_shards, seed):
+def test_difference_is_that_of_two_dictionaries(old, new, old_shards, new_shards, seed):
     before, after = as_dict(old), as_dict(new)
     shared = before.keys() & after.keys()
     moved = {page for page in shared if not same_lastmod(before[page][0].encode(), after[page][0].encode())}

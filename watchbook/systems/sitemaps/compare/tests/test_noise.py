@@ -17,7 +17,7 @@ def history(bits):
     return value
 
 
-def test_a_page_that_changed_in_four_of_five_checks_always_changes():
+def test_page_that_changed_in_four_of_five_checks_always_changes():
     assert always_changing(history("11101"))
     assert always_changing(history("0001111110111"))
     assert not always_changing(history("1111"))
@@ -76,7 +76,7 @@ def restamp(values):
     return find_bulk_date(lambda: iter(values))
 
 
-def test_a_date_that_half_of_many_pages_got_is_one_line():
+def test_date_that_half_of_many_pages_got_is_one_line():
     found = restamp(["2026-01-01"] * 20 + [f"2026-02-{day:02}" for day in range(1, 21)])
     assert (found.lastmod, found.count, found.total) == ("2026-01-01", 20, 40)
     assert found.covers("2026-01-01T00:00:00Z")
@@ -93,7 +93,7 @@ def test_few_pages_or_a_small_share_are_named_one_by_one():
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03", None]), max_size=90))
-def test_the_vote_finds_what_counting_finds(values):
+def test_vote_finds_what_counting_finds(values):
     found = restamp(values)
     counts = {value: values.count(value) for value in set(values) if value}
     wanted = [value for value, count in counts.items() if count >= 20 and count * 2 >= len(values)]

@@ -15,7 +15,7 @@ def test_each_page_counts_once():
     assert (union.count, union.repeated) == (3, 1)
 
 
-def test_the_hash_covers_address_and_instant_only():
+def test_hash_covers_address_and_instant_only():
     base = hash_of(part([("a", "2026-01-01", "daily", "0.5")]))
     assert len(base) == 64
     assert base == hash_of(part([("a", "2026-01-01", "weekly", "0.9")]))
@@ -28,7 +28,7 @@ def test_the_hash_covers_address_and_instant_only():
     assert hash_of(part({"a": "soon"})) != hash_of(part({"a": "later"}))
 
 
-def test_the_hash_of_nothing_is_a_hash():
+def test_hash_of_nothing_is_a_hash():
     assert union_of([]).count == 0
     assert hash_of() == hash_of(part({}))
 

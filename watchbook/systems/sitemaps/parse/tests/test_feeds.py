@@ -55,7 +55,7 @@ def test_rss_1_gives_items_beside_the_channel():
     assert urls(part) == PAGES
 
 
-def test_a_cut_feed_is_incomplete():
+def test_cut_feed_is_incomplete():
     part = read("<rss><channel><item><link>https://e.com/a</link></item><item><link>https://e.com/b")
     assert urls(part) == ["https://e.com/a"]
     assert not part.complete

@@ -57,7 +57,7 @@ NOT_DATES = [
 
 
 @pytest.mark.parametrize(("raw", "instant", "precision"), FORMS)
-def test_the_forms_sites_write_are_read(raw, instant, precision):
+def test_forms_sites_write_are_read(raw, instant, precision):
     assert instant_text(raw.encode()) == instant.encode()
     moment = read_lastmod(f"  {raw}\n")
     assert moment is not None
@@ -108,7 +108,7 @@ def test_dates_are_compared_as_instants_at_the_coarser_precision(old, new, same)
     assert same_lastmod(new.encode(), old.encode()) is same
 
 
-def test_a_date_that_goes_back_is_seen():
+def test_date_that_goes_back_is_seen():
     assert is_backwards("2025-01-02", "2025-01-01")
     assert not is_backwards("2025-01-01", "2025-01-02")
     assert not is_backwards("2025-01-01T10:00:00Z", "2025-01-01")
@@ -140,7 +140,7 @@ values = st.sampled_from([raw.encode() for raw, _, _ in FORMS] + [b"", b"yesterd
         values | moments.map(lambda m: f"{m.isoformat()}Z".encode()) | moments.map(lambda m: f"{m:%Y-%m-%d}".encode())
     )
 )
-def test_a_column_gives_what_its_values_give(column):
+def test_column_gives_what_its_values_give(column):
     assert instant_texts(column) == [instant_text(value) for value in column]
 
 

@@ -31,7 +31,7 @@ texts = st.text(st.characters(min_codepoint=9, exclude_categories=["Cs"]), max_s
 
 @settings(deadline=None)
 @given(st.tuples(texts, texts, texts, texts))
-def test_a_line_gives_back_what_was_written(fields):
+def test_line_gives_back_what_was_written(fields):
     line = write_line(*fields)
     record = read_line(line)
     assert (record.url, record.lastmod, record.changefreq, record.priority) == fields
@@ -39,7 +39,7 @@ def test_a_line_gives_back_what_was_written(fields):
     assert key_of(line) == key_for(fields[0])
 
 
-def test_the_list_is_sorted_tsv_with_its_own_hash():
+def test_list_is_sorted_tsv_with_its_own_hash():
     writer = ListWriter()
     writer.add([write_line("https://e.com/b", "2026-01-02", "daily", "0.8"), write_line("https://e.com/a")])
     part = writer.finish("name")
@@ -91,7 +91,7 @@ def test_runs_on_disk_are_gone_afterwards(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["list.tsv"]
 
 
-def test_a_list_may_be_compressed(tmp_path):
+def test_list_may_be_compressed(tmp_path):
     writer = ListWriter()
     writer.add([write_line(f"https://e.com/{number}") for number in range(1000)])
     plain = writer.finish("name")
@@ -117,7 +117,7 @@ def test_walking_side_by_side_keeps_every_page_together(lists_, size):
     assert sum(map(len, seen_in)) == len(set().union(*seen_in))
 
 
-def test_a_list_that_is_not_sorted_is_an_error_not_a_hang():
+def test_list_that_is_not_sorted_is_an_error_not_a_hang():
     lines = [write_line(page) for page in ("d", "c", "b", "a")]
     with pytest.raises(ValueError, match="not sorted"):
         list(aligned([iter([[line] for line in lines])]))
@@ -156,7 +156,7 @@ def test_many_lists_do_not_take_as_many_files(tmp_path):
         rounds.close()
 
 
-def test_a_list_of_another_kind_keeps_its_own_way_of_giving_lines(tmp_path):
+def test_list_of_another_kind_keeps_its_own_way_of_giving_lines(tmp_path):
     class Backwards(PartList):
         def blocks(self, size=262_144):
             return (block[::-1] for block in PartList.blocks(self, size))

@@ -37,7 +37,7 @@ def test_sitemaps_and_delay_are_found(body):
     assert robots.crawl_delay_seconds == 2.5
 
 
-def test_the_group_that_names_us_counts_before_the_group_for_all():
+def test_group_that_names_us_counts_before_the_group_for_all():
     body = b"User-agent: *\nCrawl-delay: 9\n\nUser-agent: other\nUser-agent: Watchbook\nCrawl-delay: 3\nDisallow: /x"
     assert read_robots(body, ADDRESS).crawl_delay_seconds == 3
     assert read_robots(body, ADDRESS, agent="somebody").crawl_delay_seconds == 9

@@ -35,21 +35,21 @@ def test_pages_go_to_the_output_and_the_summary_comes_back(tmp_path):
     assert [record.url for record in pages.records()] == PAGES
 
 
-def test_an_index_answers_its_children(tmp_path):
+def test_index_answers_its_children(tmp_path):
     answer = run(tmp_path, index("https://e.com/1.xml", "https://e.com/2.xml"))
     assert answer["kind"] == "index"
     assert answer["children"] == [["https://e.com/1.xml", ""], ["https://e.com/2.xml", ""]]
     assert (tmp_path / "out").read_bytes() == b""
 
 
-def test_a_failure_is_an_answer_too(tmp_path):
+def test_failure_is_an_answer_too(tmp_path):
     answer = run(tmp_path, b"<html>")
     assert answer["state"] == "failed"
     assert answer["error"]["kind"] == "NotASitemap"
     assert answer["error"]["code"] == "html_page"
 
 
-def test_a_cut_transport_and_small_limits_are_honoured(tmp_path):
+def test_cut_transport_and_small_limits_are_applied(tmp_path):
     assert run(tmp_path, BASE_BYTES, transport_complete=False)["state"] == "incomplete"
     assert run(tmp_path, BASE_BYTES, limits={"urls": 1})["state"] == "over-limit"
     latin = BASE.replace('encoding="UTF-8"', "").replace("/a<", "/é<").encode("latin-1")

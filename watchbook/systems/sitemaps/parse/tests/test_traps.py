@@ -69,7 +69,7 @@ def test_what_is_commented_out_is_not_listed(body):
         BASE.replace("2026-01-01", "2026&#45;01-01"),
     ],
 )
-def test_the_fast_reader_refuses_what_is_not_plain(body):
+def test_fast_reader_refuses_what_is_not_plain(body):
     with pytest.raises(Refused):
         read_by_force(body.encode(), fast=True)
 
@@ -88,7 +88,7 @@ def test_fields_of_an_image_are_not_fields_of_its_page():
     assert [(r.url, r.lastmod) for r in part.pages.records()] == [("https://e.com/a", "")]
 
 
-def test_a_foreign_loc_right_under_url_is_no_page():
+def test_foreign_loc_right_under_url_is_no_page():
     image = "<image:loc>https://e.com/i.png</image:loc>"
     body = urlset(f"<url>{image}<loc>https://e.com/a</loc></url>", attributes=WITH_IMAGES)
     assert urls(read(body)) == ["https://e.com/a"]
@@ -97,14 +97,14 @@ def test_a_foreign_loc_right_under_url_is_no_page():
 
 
 @pytest.mark.parametrize("declared", [f' xmlns:sit="{SPACE}"', ""])
-def test_a_prefixed_urlset_is_read(declared):
+def test_prefixed_urlset_is_read(declared):
     body = f"<sit:urlset{declared}><sit:url><sit:loc>https://e.com/a</sit:loc></sit:url></sit:urlset>"
     part = read(body)
     assert urls(part) == ["https://e.com/a"]
     assert part.complete
 
 
-def test_a_second_prefix_for_pages_is_not_taken_for_an_extension():
+def test_second_prefix_of_pages_is_not_an_extension():
     body = urlset(
         entry("https://e.com/a"),
         "<s:url><s:loc>https://e.com/b</s:loc></s:url>",
@@ -139,7 +139,7 @@ def test_several_gzip_members_and_zero_padding_are_one_file():
     assert part.notes == ()
 
 
-def test_a_truncated_gzip_is_incomplete():
+def test_truncated_gzip_is_incomplete():
     body = urlset(*(entry(f"https://e.com/{n * 7919 % 10007}", "2026-01-01") for n in range(5000))).encode()
     part = read(gzip.compress(body)[:-2000])
     assert not part.complete
@@ -147,7 +147,7 @@ def test_a_truncated_gzip_is_incomplete():
     assert 0 < part.count < 5000
 
 
-def test_a_corrupt_gzip_is_incomplete():
+def test_corrupt_gzip_is_incomplete():
     packed = bytearray(gzip.compress(urlset(*(entry(f"https://e.com/{n * 7919}") for n in range(5000))).encode()))
     packed[-6] ^= 0xFF
     part = read(bytes(packed))
@@ -167,7 +167,7 @@ def test_raw_deflate_is_no_sitemap():
         read(zlib.compress(BASE_BYTES))
 
 
-def test_an_xml_error_document_is_a_failure():
+def test_xml_error_document_is_a_failure():
     with pytest.raises(NotASitemap) as caught:
         read(
             "<?xml version='1.0'?><error><code>wp_die</code><urlset><url><loc>https://e.com/</loc></url></urlset></error>"
@@ -184,19 +184,19 @@ def test_what_is_no_sitemap_is_a_failure(body):
         read(body)
 
 
-def test_a_page_that_mentions_urlset_is_still_a_page():
+def test_page_that_mentions_urlset_is_still_a_page():
     with pytest.raises(NotASitemap) as caught:
         read("<!DOCTYPE html><html><script>let x = '<urlset><url>'</script></html>")
     assert caught.value.code == "html_page"
 
 
-def test_a_page_without_its_html_tag_is_a_page():
+def test_page_without_its_html_tag_is_a_page():
     with pytest.raises(NotASitemap) as caught:
         read("<head><title>Moved</title></head><body>Moved</body>")
     assert caught.value.code == "html_page"
 
 
-def test_an_empty_root_element_is_a_whole_list_without_pages():
+def test_empty_root_element_is_a_whole_list_without_pages():
     part = read('<urlset xmlns="x"/><url><loc>https://e.com/a</loc></url>')
     assert (part.count, part.complete) == (0, True)
     assert said(part) == {"text_after_root"}
@@ -210,7 +210,7 @@ def test_text_of_a_child_entry_is_its_address():
     assert said(part) == {"bare_text_children:1", "relative_urls:1"}
 
 
-def test_an_index_that_lists_itself_is_noted_and_whole():
+def test_index_that_lists_itself_is_noted_and_whole():
     part = read(index("https://e.com/sitemap.xml", "https://e.com/1.xml"))
     assert [child.url for child in part.children] == ["https://e.com/1.xml"]
     assert part.complete
@@ -250,7 +250,7 @@ def test_bytes_that_do_not_fit_utf_8_are_read_as_windows_1252():
 
 
 @pytest.mark.parametrize("name", ["utf-7", "hex", "x-made-up", "UTF-16"])
-def test_an_encoding_that_cannot_be_is_not_honoured(name):
+def test_impossible_encoding_is_ignored(name):
     part = read(urlset(entry("https://e.com/é"), declaration=f'<?xml version="1.0" encoding="{name}"?>'))
     assert urls(part) == ["https://e.com/é"]
     assert "unknown_encoding" in codes(part)
@@ -279,7 +279,7 @@ def test_text_after_the_root_is_noted_and_not_listed():
     assert said(part) == {"text_after_root"}
 
 
-def test_a_bare_less_than_sign_is_repaired_and_noted():
+def test_bare_less_than_sign_is_repaired_and_noted():
     part = read(urlset(entry("https://e.com/?a<b"), entry("https://e.com/b")))
     assert urls(part) == ["https://e.com/?a<b", "https://e.com/b"]
     assert said(part) == {"bare_less_than:1"}
@@ -291,14 +291,14 @@ def test_addresses_inside_an_instruction_are_not_listed():
     assert part.complete
 
 
-def test_a_broken_start_tag_of_the_root_does_not_lose_its_pages():
+def test_broken_start_tag_of_the_root_does_not_lose_its_pages():
     body = BASE.replace("<urlset ", '<urlset a=b xmlns="urn:1" ').replace("</loc>", "</loc><x/>")
     part = read(body)
     assert urls(part) == PAGES
     assert part.complete
 
 
-def test_a_doctype_without_entities_is_ignored_and_noted():
+def test_doctype_without_entities_is_ignored_and_noted():
     part = read(BASE.replace("<urlset", '<!DOCTYPE urlset SYSTEM "https://e.com/x.dtd"><urlset'))
     assert urls(part) == PAGES
     assert said(part) == {"doctype_ignored"}
@@ -326,13 +326,13 @@ def test_two_addresses_in_one_entry_are_noted():
     assert said(part) == {"extra_locs:1"}
 
 
-def test_an_entry_that_was_never_closed_keeps_its_address():
+def test_entry_that_was_never_closed_keeps_its_address():
     part = read(f"{DECLARATION}<urlset><url><loc>https://e.com/a</loc><url><loc>https://e.com/b</loc></url></urlset>")
     assert "https://e.com/b" in urls(part)
     assert part.complete == (part.count == 2)
 
 
-def test_fields_may_stand_in_any_order():
+def test_fields_are_read_in_any_order():
     body = urlset(
         "<url><lastmod>2026-01-01</lastmod><loc>https://e.com/a</loc></url>",
         "<url><loc>https://e.com/b</loc><priority>0.5</priority><lastmod>2026-01-02</lastmod></url>",

@@ -62,7 +62,7 @@ def test_both_readers_give_the_same(body):
     assert fast == slow
 
 
-def test_the_fast_reader_accepts_what_most_sites_write():
+def test_fast_reader_accepts_what_most_sites_write():
     body = f"{ROOT}\n" + "".join(
         f"  <url>\n    <loc>https://www.e.com/?page={n}&amp;x=1</loc>\n"
         f"    <lastmod>2026-01-01T00:00:0{n}+00:00</lastmod>\n    <changefreq>daily</changefreq>\n"

@@ -53,7 +53,7 @@ def test_addresses_get_their_one_spelling(raw, url, note):
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_a_spelling_is_its_own_spelling(raw):
+def test_spelling_is_its_own_spelling(raw):
     url, _ = normalise(raw, BASE)
     if url is not None:
         assert normalise(url, BASE) == (url, None)
