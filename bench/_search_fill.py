@@ -1,4 +1,4 @@
-"""Many documents into the search at once, without asking for each whether it is known.
+"""Many documents into the search in bulk, without asking for each whether it is known.
 
 The proof that they are those that the product writes is here, too.
 
