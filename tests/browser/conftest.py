@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.driver import Visitor
-from tests.browser.library_desk import LibraryDesk
+from tests.browser.library_desk import ADA, LibraryDesk
 from tests.browser.world import Desk, World
 from watchbook.base.testing import servers
 from watchbook.base.testing.pages import FLAGS, started
@@ -98,3 +98,8 @@ def visitor(chromium: Any, sessions: dict[tuple[str, str], Any]) -> Iterator[Cal
     for one in opened:
         one.close()
     assert complaints == []
+
+
+@pytest.fixture
+def ada(shelf: LibraryDesk, visitor: Callable[..., Visitor]) -> Visitor:
+    return visitor(shelf, ADA)

@@ -10,11 +10,9 @@ from playwright.sync_api import expect
 from tests.browser import findings
 from tests.browser.driver import Visitor
 from tests.browser.library_desk import ADA, LibraryDesk
-from tests.browser.test_library import ada, make
+from tests.browser.test_library import make
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
-
-__all__ = ["ada"]
 
 
 def test_history_panel_updates_after_a_save(shelf: LibraryDesk, ada: Visitor) -> None:

@@ -16,11 +16,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
 
 
 @pytest.fixture
-def ada(shelf: LibraryDesk, visitor: Callable[..., Visitor]) -> Visitor:
-    return visitor(shelf, ADA)
-
-
-@pytest.fixture
 def moss(shelf: LibraryDesk, visitor: Callable[..., Visitor]) -> Visitor:
     return visitor(shelf, MOSS)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from playwright.sync_api import Route, expect
 
 from tests.browser.driver import Visitor
+from tests.browser.editing import open_new, ready, stored
 from tests.browser.library_desk import ADA, MOSS, LibraryDesk
-from tests.browser.test_editor import open_new, ready, stored
 from watchbook.base.testing.environment import examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("own-desks")]
