@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
-from django.db.models import Case, IntegerField, Value, When
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F, Func, IntegerField
+from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from watchbook.kit import formatting
@@ -34,21 +37,38 @@ class DayAxis:
         """Return the index of the day of a moment; negative before the first day."""
         return (formatting.local(moment).date() - self.days[0]).days
 
-    def bucket(self, column: str) -> Case | Value:
+    def bucket(self, column: str) -> _Place:
         """Return the index as a database expression. Not all databases know time zones."""
-        return _halves(column, starts_of(self.days), 0, len(self.days) - 1)
+        return _Place(column, starts_of(self.days))
 
 
-def _halves(column: str, starts: Sequence[datetime], first: int, last: int) -> Case | Value:
-    """Halved again and again: five comparisons for each row instead of thirty."""
-    if first == last:
-        return Value(first)
-    middle = (first + last + 1) // 2
-    return Case(
-        When(**{f"{column}__lt": starts[middle]}, then=_halves(column, starts, first, middle - 1)),
-        default=_halves(column, starts, middle, last),
-        output_field=IntegerField(),
-    )
+class _Place(Func):
+    """One expression: Django would compile thirty nested conditions node by node, at every view of a chart."""
+
+    output_field = IntegerField()
+
+    def __init__(self, column: str, starts: Sequence[datetime]) -> None:
+        super().__init__(F(column))
+        self.starts = starts
+
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_args: Any, **_context: Any
+    ) -> tuple[str, list[Any]]:
+        (source,) = self.get_source_expressions()
+        column, column_params = compiler.compile(source)
+        moments = [source.output_field.get_db_prep_value(start, connection) for start in self.starts]
+        params: list[Any] = []
+
+        def halves(first: int, last: int) -> str:
+            """Halved again and again: five comparisons for each row instead of thirty."""
+            if first == last:
+                return str(first)
+            middle = (first + last + 1) // 2
+            params.extend((*column_params, moments[middle]))
+            earlier, later = halves(first, middle - 1), halves(middle, last)
+            return f"CASE WHEN {column} < %s THEN {earlier} ELSE {later} END"
+
+        return halves(0, len(moments) - 1), params
 
 
 def starts_of(days: Sequence[date]) -> list[datetime]:

@@ -136,6 +136,15 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A paragraph in both versions, or the number of unchanged ones."""
+
+    old: tuple[Segment, ...] = ()
+    new: tuple[Segment, ...] = ()
+    unchanged: int = 0
+
+
+@dataclass(frozen=True)
 class Difference:
     """`added` and `removed` count characters. `is_coarse`: some places are shown as whole replacements."""
 
@@ -148,6 +157,17 @@ class Difference:
     @property
     def is_empty(self) -> bool:
         return not self.is_too_large and not self.added and not self.removed
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The paragraphs side by side."""
+        return [_pair(paragraph) for paragraph in self.paragraphs]
+
+
+def _pair(paragraph: Paragraph) -> Pair:
+    old = tuple(piece for piece in paragraph.segments if piece.kind != ADDED)
+    new = tuple(piece for piece in paragraph.segments if piece.kind != REMOVED)
+    return Pair(old, new, paragraph.unchanged)
 
 
 def compare(old: str, new: str, *, budget: int = BUDGET) -> Difference:
@@ -252,4 +272,4 @@ def _split(pieces: Sequence[Segment]) -> Iterator[list[Segment]]:
     yield paragraph
 
 
-__all__ = ["Difference", "Paragraph", "Segment", "compare", "segments"]
+__all__ = ["Difference", "Pair", "Paragraph", "Segment", "compare", "segments"]

@@ -27,6 +27,7 @@ from watchbook.base import clock
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 NONE = "–"
+MINUS = "−"
 
 DAY = 86_400
 YEAR = 31_556_952  # a mean year of the calendar, in seconds
@@ -144,12 +145,11 @@ def span_text(seconds: float | timedelta) -> str:
 
 
 def number_text(value: float | int | None, places: int | None = None) -> str:
-    """2,418,066 in both languages. `places` are decimals; without it a float shows what it has."""
+    """2,418,066 and −2 in both languages. `places` are decimals; without it a float shows what it has."""
     if value is None:
         return NONE
-    if places is not None:
-        return f"{value:,.{places}f}"
-    return f"{value:,}"
+    text = f"{value:,}" if places is None else f"{value:,.{places}f}"
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text
 
 
 def size_text(count: int | None) -> str:

@@ -12,11 +12,10 @@ from datetime import date, datetime, time, timedelta
 from django import forms
 from django.db.models import Q
 from django.http import QueryDict
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from watchbook.core import registry
 from watchbook.core.accounts.models import User
@@ -26,14 +25,17 @@ from watchbook.core.stream.models import StreamEntry, StreamEntryQuerySet
 from watchbook.core.stream.reading import Reader
 from watchbook.kit import formatting
 from watchbook.kit.diff import Difference
-from watchbook.kit.formatting import HTML_LANG
+from watchbook.kit.lists.filters import LAST_WEEK, Days
 from watchbook.kit.paging import Page, keyset, read_cursor, write_cursor
 
 EARLIEST, LATEST = date(1970, 1, 2), date(2199, 12, 30)
 UNREAD = "unread"
 # Days up to and including today.
 PERIODS = {"today": 1, "7": 7, "30": 30}
-PERIOD_TITLES = (("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")))
+PERIOD_TITLES = (("today", _("Today")), ("7", _("7 days")), (LAST_WEEK, _("Last week")), ("30", _("30 days")))
+# How the words of a change are shown; the reader's choice is kept in a cookie.
+VIEWS = {"inline": _("Inline"), "side": _("Side by side")}
+VIEW_COOKIE = "watchbook_diff"
 NAMES = ("show", "source", "kind", "period", "day", "start", "end", "q")
 # Words are looked for in so many of the newest entries, and so many matches are listed: a search costs the same
 # however long the inbox is.
@@ -66,7 +68,7 @@ class FilterForm(forms.Form):
 
     def clean_period(self) -> str:
         period: str = self.cleaned_data["period"]
-        return period if period in PERIODS else ""
+        return period if period in dict(PERIOD_TITLES) else ""
 
     def clean_day(self) -> date | None:
         return self._within("day")
@@ -100,6 +102,8 @@ class FilterForm(forms.Form):
             return given["day"], given["day"]
         if given.get("start") or given.get("end"):
             return given.get("start"), given.get("end")
+        if given.get("period") == LAST_WEEK:
+            return Days("period", _("Date")).preset_days(LAST_WEEK)
         if given.get("period"):
             last = formatting.today()
             return last - timedelta(days=PERIODS[given["period"]] - 1), last
@@ -179,10 +183,21 @@ class Earlier:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """The words that were added and removed between two versions, their names, and the language of the text."""
+
+    difference: Difference
+    old: str
+    new: str
+    lang: str = ""
+
+
+@dataclass(frozen=True)
 class Detail:
     """What a system shows of an entry in the reading pane. `html` is made by its own template."""
 
     html: SafeString | str = ""
+    compared: Compared | None = None
     # the watched thing that it belongs to, and its page
     place: str = ""
     place_url: str = ""
@@ -322,13 +337,6 @@ def find_detail(entry: StreamEntry, user: User) -> Detail:
     named = _declared(entry.source)
     found: Detail | None = registry.load(named.detail)(entry, user) if named and named.detail else None
     return found or Detail()
-
-
-def draw_difference(difference: Difference, old: str, new: str, lang: str = "") -> SafeString:
-    """Draw the words that were added and removed between two versions, for `Detail.html`."""
-    layout = {"lang": HTML_LANG.get(get_language() or "en", "en")}
-    context = {"diff": difference, "old": old, "new": new, "lang": lang, "layout": layout}
-    return render_to_string("kit/_diff.html", context)
 
 
 def earlier_changes(reader: Reader, entry: StreamEntry) -> list[Earlier]:

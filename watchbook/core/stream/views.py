@@ -22,9 +22,10 @@ from watchbook.base.text import clean_text
 from watchbook.core import registry
 from watchbook.core.accounts.access import person_of, safe_next, viewer_scopes
 from watchbook.core.stream import entries, feeds, inbox, reading, selection
-from watchbook.core.stream.inbox import PERIOD_TITLES, UNREAD, FilterForm, read_filters
+from watchbook.core.stream.inbox import PERIOD_TITLES, UNREAD, VIEW_COOKIE, VIEWS, FilterForm, read_filters
 from watchbook.core.stream.models import StreamEntry
 from watchbook.core.stream.reading import Reader, reader_for, unread_of
+from watchbook.kit.formatting import keep_in_cookie
 
 
 class FeedForm(forms.Form):
@@ -147,9 +148,20 @@ def open_entry(request: HttpRequest, pk: int) -> HttpResponse:
     if entry is None:
         raise Http404
     context = {"query": form.query(), "here": request.get_full_path(), **_opened(request, reader, entry)}
+    asked = request.GET.get("view", "")
+    view = next((each for each in (asked, request.COOKIES.get(VIEW_COOKIE, "")) if each in VIEWS), "inline")
+    here = reverse("stream_entry", args=[entry.pk])
+    context["views"] = [
+        (title, here + _with(form.query(), "view", name), name == view) for name, title in VIEWS.items()
+    ]
+    context["is_beside"] = view == "side"
     if request.headers.get("HX-Target") == "read":
-        return render(request, "stream/_reading.html", context)
-    return render(request, "stream/inbox.html", {**_list(request, form, reader), **context})
+        response = render(request, "stream/_reading.html", context)
+    else:
+        response = render(request, "stream/inbox.html", {**_list(request, form, reader), **context})
+    if asked in VIEWS:
+        keep_in_cookie(response, VIEW_COOKIE, asked)
+    return response
 
 
 def _opened(request: HttpRequest, reader: Reader, entry: StreamEntry) -> dict[str, Any]:

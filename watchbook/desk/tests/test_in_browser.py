@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 
 from watchbook.base import clock
 from watchbook.base.testing import pages
+from watchbook.core import registry
 from watchbook.core.alerts.models import Alert
 from watchbook.core.stream.models import StreamEntry
 
@@ -86,6 +88,40 @@ def test_exactly_one_drawing_of_a_chart_is_shown(visit):
         page.set_viewport_size({"width": width, "height": 800})
         drawings = page.locator(".chart > svg").all()
         assert [one.get_attribute("class") for one in drawings if one.is_visible()] == [size]
+
+
+DOTS = """() => [...document.querySelectorAll(".evidence > :not(.icon)")].map((item) => {
+  const dot = getComputedStyle(item, "::before");
+  const after = getComputedStyle(item, "::after").content;
+  const line = item.parentElement.getBoundingClientRect();
+  const edge = line.left + parseFloat(getComputedStyle(item.parentElement).paddingLeft);
+  const starts = item.getBoundingClientRect().left - edge < 1;
+  const clip = getComputedStyle(item.parentElement).clipPath;
+  const hidden = dot.content === "none" || (parseFloat(dot.left) + parseFloat(dot.width) < -4 && clip !== "none");
+  return {after, starts, hidden, drawn: dot.content !== "none"};
+})"""
+
+
+def test_no_line_of_evidence_begins_or_ends_with_a_dot(visit):
+    page = visit("/", width=390)
+    items = page.evaluate(DOTS)
+    assert {item["after"] for item in items} == {"none"}
+    assert all(item["hidden"] for item in items if item["starts"])
+    assert any(item["starts"] and item["drawn"] for item in items), "a line must break for this test to see it"
+    assert any(item["drawn"] and not item["starts"] for item in items)
+
+
+def test_six_cards_show_the_icon_of_each_source_in_one_line(visit, systems, monkeypatch):
+    names = ("Forum", "Websites", "Web pages", "Reddit", "Notes", "Library")
+    six = tuple(replace(systems[0], slug=f"s{place}", title=name) for place, name in enumerate(names))
+    monkeypatch.setattr(registry, "sources", lambda: six)
+    page = visit("/")
+    for width in (390, 1024, 1100, 1247, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        heads = page.locator(".desk-name").all()
+        assert len(heads) == 6
+        assert all(head.locator("span .icon").first.is_visible() for head in heads), width
+        assert {head.bounding_box()["height"] < 30 for head in heads} == {True}, width
 
 
 def test_keys_open_the_list_the_search_and_a_place(visit):

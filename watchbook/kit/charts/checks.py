@@ -32,6 +32,7 @@ from watchbook.kit.formatting import local
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360)
 LABELS = {"s": 4, "m": 7, "l": 9, "xl": 12}
 APART = 7  # pixels between the marks of one check
+NAMES = 10  # pixels over the plot for the names of the dashed lines, where no mark reaches them
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _draw(
     axis = _Axis.over(moments[0], now, LABELS[size])
     above = [value or 0 for one in series if one.title not in below for value in one.values]
     under = [value or 0 for one in series if one.title in below for value in one.values]
-    frame = make_frame(size, -max([0, *under]), max([1, *above]))
+    frame = make_frame(size, -max([0, *under]), max([1, *above]), above=NAMES)
     parts = [*grid(frame), *_times(frame, axis)]
     parts += _upright(frame, axis.x(frame, moments[0]), first, "c-grid c-dash", "c-text")
     parts += _upright(frame, axis.x(frame, now), gettext("now"), "c-line c-dash c-accent", "c-strong")
@@ -112,8 +113,9 @@ def _times(frame: Frame, axis: _Axis) -> Iterator[str]:
 def _upright(frame: Frame, x: float, text: str, css: str, text_css: str) -> list[str]:
     """A dashed line over the whole height with its name beside it, on the side that has room."""
     is_left = x + text_width(text) + 6 > frame.width
-    line = element("path", css=css, d=f"M{x:.1f} {frame.scale.top:.1f}V{frame.bottom:.1f}")
-    name = words(x - 5 if is_left else x + 5, frame.scale.top + 10, text, f"{text_css} c-end" if is_left else text_css)
+    top = frame.scale.top - NAMES
+    line = element("path", css=css, d=f"M{x:.1f} {top - 8:.1f}V{frame.bottom:.1f}")
+    name = words(x - 5 if is_left else x + 5, top, text, f"{text_css} c-end" if is_left else text_css)
     return [line, name]
 
 

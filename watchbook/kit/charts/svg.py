@@ -222,15 +222,15 @@ class Frame:
 
 
 def make_frame(
-    size: str, low: float, high: float, *, ends: Sequence[str] = (), unit: str = "", below: float = 0
+    size: str, low: float, high: float, *, ends: Sequence[str] = (), unit: str = "", below: float = 0, above: float = 0
 ) -> Frame:
-    """A frame whose margins fit the labels. `below` keeps room under the plot for a second one."""
+    """A frame whose margins fit the labels. `below` keeps room under the plot for a second one, `above` for names."""
     width, height = SIZES[size]
     steps = round_steps(low, high, wanted=3 if size == "s" else 4)
     labels = [axis_text(step) for step in steps]
     left = max(len(label) for label in labels) * CHARACTER + 12
     right = width - (max(text_width(end) for end in ends) + 16 if any(ends) else 6)
-    top = HEAD + (12 if unit else 0)
+    top = HEAD + above + (12 if unit else 0)
     return Frame(
         size, width, height + below, left, right, Scale(steps[0], steps[-1], top, height - FOOT), tuple(steps), unit
     )

@@ -44,12 +44,16 @@ def text_of(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Filter:
-    """`where` makes a condition of a value; without it the column must equal the value."""
+    """`where` makes a condition of a value; without it the column must equal the value.
+
+    `test` does the same for rows in memory (`List.show_held`): it gets the row and the value.
+    """
 
     name: str
     title: Words
     column: str = ""
     where: Callable[[Any], Q] | None = field(default=None, kw_only=True)
+    test: Callable[[Any, Any], bool] | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "text"
 
@@ -64,6 +68,12 @@ class Filter:
 
     def condition(self, value: Any) -> Q:
         return self.where(value) if self.where else Q(**{self.column or self.name: value})
+
+    def holds(self, row: Any, value: Any) -> bool:
+        """Whether a row in memory passes."""
+        if self.test:
+            return self.test(row, value)
+        return bool(getattr(row, self.column or self.name) == value)
 
     def words(self, value: Any) -> str:
         """What the filter in use says."""
@@ -108,6 +118,12 @@ class Search(Filter):
                 anywhere |= Q(Contains(Lower(column), word))
             found &= anywhere
         return found
+
+    def holds(self, row: Any, value: str) -> bool:
+        if self.test:
+            return self.test(row, value)
+        texts = [str(getattr(row, column)).lower() for column in self.columns]
+        return all(any(word in text for text in texts) for word in value.lower().split()[:MOST_WORDS])
 
     def words(self, value: str) -> str:
         return f"“{value}”"
@@ -265,6 +281,10 @@ class Days(Filter):
         return today - timedelta(days=6 if preset == WEEK else 0), today
 
     def condition(self, value: Span) -> Q:
+        return self.where(value) if self.where else self.moments(value)
+
+    def moments(self, value: Span) -> Q:
+        """The column is within these days."""
         found = Q()
         if value.since:
             found &= Q(**{f"{self.column}__gte": self._moment(value.since)})
@@ -272,6 +292,15 @@ class Days(Filter):
             last = value.until if isinstance(value.until, datetime) else value.until + timedelta(days=1)
             found &= Q(**{f"{self.column}__lt": self._moment(last)})
         return found
+
+    def holds(self, row: Any, value: Span) -> bool:
+        at = getattr(row, self.column)
+        if at is None or (value.since and at < self._moment(value.since)):
+            return False
+        if not value.until:
+            return True
+        last = value.until if isinstance(value.until, datetime) else value.until + timedelta(days=1)
+        return bool(at < self._moment(last))
 
     def _moment(self, edge: date | datetime) -> datetime:
         return edge if isinstance(edge, datetime) else datetime.combine(edge, time(), tzinfo=self.zone())
@@ -330,6 +359,11 @@ class Chosen:
             if value is not None:
                 values[each.name] = value
         return cls(tuple(filters), values, tuple(wrong))
+
+    def holds(self, row: Any, without: Filter | None = None) -> bool:
+        """Whether a row in memory passes all that is chosen; `without` leaves one filter out."""
+        chosen = (each for each in self.filters if each.name in self.values and each is not without)
+        return all(each.holds(row, self.values[each.name]) for each in chosen)
 
     @property
     def is_narrow(self) -> bool:

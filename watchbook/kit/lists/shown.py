@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -92,6 +93,10 @@ class List:
         `keep` are parameters that are no filters and stay in every link; `found` searches words among the rows.
         """
         return Shown(self, rows, asked, keep, found)
+
+    def show_held(self, rows: Sequence[Any], asked: Mapping[str, Any], *, keep: Sequence[str] = ()) -> ShownHeld:
+        """The same for rows that are in memory, such as the jobs of the registry: one page shows them all."""
+        return ShownHeld(self, rows, asked, keep)
 
 
 @dataclass(frozen=True)
@@ -337,6 +342,42 @@ class Shown(Generic[Row]):
             return {}
         rows = self.every_row.filter(self.chosen.condition(without=lambda one: one.is_counted)).order_by()
         return counted(rows, wanted)
+
+
+class ShownHeld(Shown[Any]):
+    """A list whose rows are in memory. Filters test rows (`Filter.holds`), orders compare attributes: None is last."""
+
+    def __init__(self, declared: List, rows: Sequence[Any], asked: Mapping[str, Any], keep: Sequence[str] = ()) -> None:
+        super().__init__(declared, QuerySet(), asked, keep)
+        self.held = rows
+
+    @cached_property
+    def found_rows(self) -> list[Any]:
+        """The rows that pass every filter, in the order of the list."""
+        found = [row for row in self.held if self.chosen.holds(row)]
+        by = attrgetter(self.order.by)
+        known = sorted((row for row in found if by(row) is not None), key=by, reverse=not self.order.is_rising)
+        return known + [row for row in found if by(row) is None]
+
+    @cached_property
+    def page(self) -> Page[Any]:
+        return Page(self.found_rows)
+
+    @cached_property
+    def total(self) -> Total:
+        return Total(len(self.found_rows))
+
+    def _batches(self) -> Iterator[list[Any]]:
+        yield self.found_rows
+
+    def _counts(self) -> dict[str, str]:
+        found = {}
+        for each in self.list.filters:
+            others = [row for row in self.held if self.chosen.holds(row, each)] if each.is_counted else []
+            for place, (value, _title) in enumerate(each.options() if each.is_counted else ()):
+                asked = True if each.kind == "flag" else value
+                found[_label(each, place)] = number_text(sum(each.holds(row, asked) for row in others))
+        return found
 
 
 def _every(found: WordSearch) -> Iterator[list[Any]]:

@@ -246,6 +246,21 @@ def test_first_day_has_a_mark_for_each_check_and_none_for_the_baseline():
     assert "now" in largest
 
 
+def test_names_on_the_first_day_are_above_every_mark():
+    for drawing in first_day().drawings:
+        names = [node for node in tree(drawing.svg).iter("text") if node.text in ("first check, 9", "now")]
+        marks = [float(node.get("cy")) - float(node.get("r")) for node in tree(drawing.svg).iter("circle")]
+        assert len(names) == 2
+        assert max(float(name.get("y")) for name in names) < min(marks)
+
+
+def test_figures_under_zero_have_a_minus_sign():
+    drawn = tree(first_day().drawings[0].svg)
+    below = [node.text for node in drawn.iter("text") if (node.text or "").startswith(("-", "−"))]
+    assert below
+    assert all(text.startswith("−") for text in below)
+
+
 @pytest.mark.parametrize(("now", "expected"), [(3, "09:03"), (200, "09:30"), (1300, "12:00")])
 def test_axis_of_the_first_day_has_round_times_for_minutes_and_hours(now, expected):
     drawn = tree(first_day(minutes=(0,), now=now).drawings[-1].svg)

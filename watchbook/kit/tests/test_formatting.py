@@ -91,7 +91,8 @@ def test_size(count, text):
 
 
 @pytest.mark.parametrize(
-    ("value", "places", "text"), [(2_418_066, None, "2,418,066"), (None, None, "–"), (34.25, 1, "34.2"), (0, None, "0")]
+    ("value", "places", "text"),
+    [(2_418_066, None, "2,418,066"), (None, None, "–"), (34.25, 1, "34.2"), (0, None, "0"), (-2, None, "−2")],
 )
 def test_number(value, places, text):
     assert formatting.number_text(value, places) == text

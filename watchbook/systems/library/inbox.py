@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from watchbook.core.accounts.models import User
-from watchbook.core.stream.inbox import Detail, draw_difference
+from watchbook.core.stream.inbox import Compared, Detail
 from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.library import actions
 from watchbook.systems.library.errors import Problem
@@ -26,11 +26,11 @@ def detail(entry: StreamEntry, user: User) -> Detail | None:
     try:
         page = actions.open_page(user, UUID(entry.object_id))
         # The entry of a comment shows its words; no version belongs to it.
-        html, evidence = ("", ()) if entry.kind == COMMENTED else _compared(entry, page, user)
+        compared, evidence = (None, ()) if entry.kind == COMMENTED else _compared(entry, page, user)
     except (Problem, ValueError):
         return None
     return Detail(
-        html=html,
+        compared=compared,
         place=page.space.name,
         place_url=reverse("library:space", args=[page.space_id]),
         history_url=reverse("library:history", args=[page.pk]),
@@ -38,16 +38,16 @@ def detail(entry: StreamEntry, user: User) -> Detail | None:
     )
 
 
-def _compared(entry: StreamEntry, page: Page, user: User) -> tuple[str, tuple[str, ...]]:
+def _compared(entry: StreamEntry, page: Page, user: User) -> tuple[Compared | None, tuple[str, ...]]:
     until = actions.list_versions(user, page.pk).filter(created_at__lte=entry.occurred_at + SAME_TIME)
     found: list[PageVersion] = list(until[:2])
     if not found:
-        return "", ()
+        return None, ()
     author = found[0].author
     evidence = (author.email,) if author else ()
     if len(found) < 2:
-        return "", evidence
+        return None, evidence
     new, old = found
     difference = actions.compare_versions(user, page.pk, old.number, new.number)
     names = [_("version %(n)s") % {"n": one.number} for one in (old, new)]
-    return draw_difference(difference, *names), evidence
+    return Compared(difference, *names), evidence

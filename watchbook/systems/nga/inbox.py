@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.core.accounts.models import User
-from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
+from watchbook.core.stream.inbox import Compared, Detail, GroupWords
 from watchbook.core.stream.models import StreamEntry
 from watchbook.systems.nga.models import Post, Thread
 from watchbook.systems.nga.models.forum import path
@@ -56,13 +56,15 @@ def _post(entry: StreamEntry, post: Post) -> Detail:
     number = next((one.number for one in versions if one.seen_at >= entry.occurred_at - SAME_TIME), versions[-1].number)
     found = compared(post, versions, number - 1, number)
     evidence: tuple[str, ...] = (f"#{post.floor_number} {post.author_name}",)
+    html, difference = "", None
     if found and not found.diff.is_empty:
-        html = draw_difference(found.diff, found.old.name, found.new.name, "zh-Hans")
+        difference = Compared(found.diff, found.old.name, found.new.name, "zh-Hans")
         evidence += (found.new.reason,) if found.new.reason else ()
     else:
         html = render_to_string("nga/_inbox.html", {"posts": [(post, shown_html(post.content_html))]})
     return Detail(
         html=html,
+        compared=difference,
         place=str(thread.forum),
         place_url=path(thread),
         source_link=source_address(thread.source_thread_id, post.source_post_id),

@@ -9,11 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.core.accounts.models import User
-from watchbook.core.stream.inbox import Detail, GroupWords
+from watchbook.core.stream.inbox import Compared, Detail, GroupWords
 from watchbook.core.stream.models import StreamEntry
+from watchbook.kit.diff import compare
 from watchbook.systems.notes.models import Note
+from watchbook.systems.notes.views.notes import versions_of
 
 KIND = "note"
+EDITED = "edited"
 
 
 def key(entry: StreamEntry) -> str:
@@ -37,9 +40,22 @@ def detail(entry: StreamEntry, user: User) -> Detail | None:
     if note is None:
         return None
     keyword = _keyword(entry)
+    compared = _compared(entry, note) if entry.kind == EDITED else None
     return Detail(
-        html=render_to_string("notes/_inbox.html", {"note": note}),
+        html="" if compared else render_to_string("notes/_inbox.html", {"note": note}),
+        compared=compared,
         place=_("Keyword: %(keyword)s") % {"keyword": keyword} if keyword else "",
         source_link=note.note_url,
         evidence=(note.author_name,) if note.author_name else (),
     )
+
+
+def _compared(entry: StreamEntry, note: Note) -> Compared | None:
+    """Compare the version of the entry (event key "edited-3-…") with the one before."""
+    number = entry.event_key.removeprefix(f"{EDITED}-").partition("-")[0]
+    versions = versions_of(note)
+    new = next((place for place, one in enumerate(versions) if str(one.number) == number), None)
+    if new is None or new + 1 >= len(versions):
+        return None
+    old = versions[new + 1]
+    return Compared(compare(old.text, versions[new].text), old.name, versions[new].name)

@@ -15,7 +15,17 @@ from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
 from watchbook.core.accounts.audit import export
 from watchbook.core.api.errors import must_be_known
-from watchbook.core.api.lists import MirrorQuery, PageQuery, asks_for_changes, is_mirror, keyset, mirrored, show
+from watchbook.core.api.lists import (
+    MirrorQuery,
+    PageQuery,
+    asks_for_changes,
+    given_filters,
+    is_mirror,
+    keyset,
+    mirrored,
+    refuse_unknown,
+    show,
+)
 from watchbook.core.api.shell import refuses, sends_file
 from watchbook.core.jobs.api import STARTED, started
 from watchbook.kit import diff
@@ -32,11 +42,12 @@ from watchbook.systems.pages.file_schemas import (
 )
 from watchbook.systems.pages.filters import (
     CHANGES,
+    PERIODS,
     Change,
-    Filters,
     completeness,
     events_of,
     find_among,
+    pages_of,
     sections,
     with_values,
 )
@@ -150,15 +161,18 @@ def check_site(request: HttpRequest, site_id: int) -> Status[dict[str, Any]]:
 
 
 @router.get("/sites/{int:site_id}/pages", response=WebPageList)
-def list_pages(request: HttpRequest, site_id: int, page: Query[WebPagesQuery]) -> dict[str, Any]:
+def list_pages(request: HttpRequest, site_id: int, page: Query[WebPagesQuery]) -> Any:
     """List the pages of a website, most recently changed first; due pages by when they are due.
 
-    `state` is a result, a fate, noindex, never or due; `period` is today, 7 or 30; `q` are words of title or address.
-    With `q`, `period`, or both `section` and `state` a response searches 10,000 pages: it may have few items or none,
-    and `next` still leads on.
+    `state` is a result, a fate, noindex, never or due; `q` are words of title or address. With `q`, `days`, or both
+    `section` and `state` a response searches 10,000 pages: it may have few items or none, and `next` still leads on.
     """
-    filters, now = Filters(page.section[:100], page.state, page.period, page.q[:200]).check(), clock.now()
-    site = _site(request, site_id)
+    site, now = _site(request, site_id), clock.now()
+    must_be_known("period", page.period, PERIODS)
+    shown, filters = pages_of(site, given_filters(page), now, page.period)
+    refuse_unknown(shown)
+    if file := export(request, shown):
+        return file
     rows = filters.apply(Page.objects.filter(site=site), now)
     if filters.is_indexed:
         by = "next_at" if filters.is_due else "-changed_at"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
-from watchbook.base.text import clean_text
-from watchbook.core.api.errors import must_be_known
-from watchbook.kit.lists import Choice, Column, Days, List, Search, by_time
+from watchbook.kit.lists import Choice, Column, Days, List, Order, Search, Shown, by_time
+from watchbook.kit.lists.filters import Span
 from watchbook.kit.lists.shown import SCANNED, Total
 from watchbook.kit.paging import Page as KeysetPage
 from watchbook.kit.paging import keyset, keyset_among
@@ -44,31 +44,31 @@ SECTIONS = 40
 DUE = "due"
 
 
+LAST_CHANGE = Days("days", _("Changed"), "changed_at")
+
+
+def _changed(span: Span) -> Q:
+    return LAST_CHANGE.condition(span) & Q(version_count__gt=0)
+
+
+DAYS = replace(LAST_CHANGE, where=_changed)
+
+
 @dataclass(frozen=True)
 class Filters:
-    """What a list of pages is narrowed to; an empty value leaves it open."""
+    """What a list of pages is narrowed to; an empty value leaves it open. `period` is for programs, `days` for all."""
 
     section: str = ""
     state: str = ""
     period: str = ""
     q: str = ""
+    days: Span | None = None
 
     @classmethod
-    def read(cls, asked: Mapping[str, Any]) -> Filters:
-        """Read filters from an address; unknown words are ignored."""
-        state, period = str(asked.get("state", "")), str(asked.get("period", ""))
-        return cls(
-            clean_text(str(asked.get("section", "")))[:100],
-            state if state in STATES or state == DUE else "",
-            period if period in PERIODS else "",
-            clean_text(str(asked.get("q", "")))[:200].strip(),
-        )
-
-    def check(self) -> Filters:
-        """Refuse unknown words by name, for programs."""
-        must_be_known("state", self.state, [*STATES, DUE])
-        must_be_known("period", self.period, PERIODS)
-        return self
+    def chosen(cls, values: Mapping[str, Any], period: str = "") -> Filters:
+        """The filters of a list (`Chosen.values`)."""
+        section, state, q, days = (values.get(name) for name in ("section", "state", "q", "days"))
+        return cls(section or "", state or "", period, q or "", days)
 
     def apply(self, rows: PageQuerySet, now: datetime) -> PageQuerySet:
         if self.section:
@@ -81,13 +81,11 @@ class Filters:
             rows = rows.filter(Q(is_listed=True) | ~Q(fate=""))
         if self.period:
             rows = rows.filter(changed_at__gte=now - PERIODS[self.period], version_count__gt=0)
+        if self.days:
+            rows = rows.filter(DAYS.condition(self.days))
         for word in self.q.split()[:10]:
             rows = rows.filter(Q(title__icontains=word) | Q(url__icontains=word))
         return rows
-
-    @property
-    def is_set(self) -> bool:
-        return any(asdict(self).values())
 
     @property
     def is_due(self) -> bool:
@@ -96,7 +94,7 @@ class Filters:
     @property
     def is_indexed(self) -> bool:
         """Whether an index has exactly these rows in their order, and a counter their number."""
-        return not (self.q or self.period or (self.section and self.state))
+        return not (self.q or self.period or self.days or (self.section and self.state))
 
     @property
     def null(self) -> str:
@@ -105,7 +103,7 @@ class Filters:
 
     def wider(self, site: Site) -> Filters:
         """The shortest list by time of change with an index that has all these rows."""
-        wider = replace(self, q="", period="", state="" if self.is_due else self.state)
+        wider = replace(self, q="", period="", days=None, state="" if self.is_due else self.state)
         if wider.section and wider.state:
             in_state = _counted(counts.of_site(site), wider.state)
             is_smaller = counts.of_site(site, wider.section).total <= in_state
@@ -137,7 +135,7 @@ def find(site: Site, filters: Filters, asked: Mapping[str, Any], now: datetime, 
         found = counts.of_site(site, filters.section)
         return Found(page, Total(_counted(found, filters.state) if filters.state else found.total))
     page, is_part = find_among(site, filters, asked, now, size)
-    if filters.section and filters.state and not (filters.q or filters.period or filters.is_due):
+    if filters.section and filters.state and not (filters.q or filters.period or filters.days or filters.is_due):
         return Found(page, Total(_counted(counts.of_site(site, filters.section), filters.state)), is_part)
     is_whole = not is_part and not asked.get("older")
     return Found(page, up_to(rows) if is_whole else Total(len(page), is_more=True), is_part)
@@ -221,9 +219,51 @@ KINDS = [
 ]
 
 
-def export_pages(rows: PageQuerySet) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of every page, most recently changed first."""
-    yield from rows.order_by("-changed_at", "-pk").values_list(*PAGE_COLUMNS).iterator(1000)
+STATE_TITLES: dict[str, Any] = {
+    "ok": _("200 OK"),
+    "redirect": pgettext_lazy("web page", "Redirect"),
+    "missing": pgettext_lazy("web page", "Not found"),
+    "failed": _("Error now"),
+    "blocked": pgettext_lazy("web page", "Blocked"),
+    "never": _("Never read"),
+    "unread": pgettext_lazy("web page", "Not read yet"),
+    DUE: _("Due now"),
+    "excluded": _("Not read by rule"),
+    "noindex": "noindex",
+    "moved": pgettext_lazy("fate", "Moved"),
+    "gone": pgettext_lazy("fate", "Gone"),
+    "delisted": pgettext_lazy("fate", "No longer listed"),
+    "asking": pgettext_lazy("fate", "Not known yet"),
+}
+
+
+def pages_of(site: Site, asked: Mapping[str, Any], now: datetime, period: str = "") -> tuple[Shown[Page], Filters]:
+    """The list of the pages of a website as the address asks for it, and its filters for `find`.
+
+    The page of the list and its number come from `find`: indexes and counters answer, however large the website is.
+    """
+    by_change = Order("newest", _("Newest first"), "changed_at")
+    by_due = Order("newest", _("Newest first"), "next_at", is_rising=True)
+    declared = List(
+        f"{site.name} pages",
+        filters=(
+            Search("q", _("Title or address"), where=lambda _text: Q()),
+            Choice("section", pgettext_lazy("web", "Section"), choices=lambda: _named_sections(site), is_open=True,
+                   counted=False, where=lambda _name: Q()),
+            Choice("state", _("State"), choices=tuple(STATE_TITLES.items()), counted=False, where=lambda _name: Q()),
+            DAYS,
+        ),
+        orders=(by_due if asked.get("state") == DUE else by_change,),
+        columns=tuple(Column(name) for name in PAGE_COLUMNS),
+    )  # fmt: skip
+    filters = Filters.chosen(declared.show(Page.objects.none(), asked).chosen.values, period)
+    return declared.show(
+        filters.apply(Page.objects.filter(site=site), now).only(*PAGE_COLUMNS, "next_at"), asked
+    ), filters
+
+
+def _named_sections(site: Site) -> list[tuple[str, str]]:
+    return [(name, name) for name, _count in sections(site)]
 
 
 @dataclass(frozen=True)

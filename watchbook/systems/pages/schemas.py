@@ -8,7 +8,7 @@ from uuid import UUID
 from ninja import Field, Schema
 from pydantic import ConfigDict
 
-from watchbook.core.api.lists import DaysQuery, PageQuery
+from watchbook.core.api.lists import DaysQuery, ListQuery
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
 from watchbook.systems.pages.models import Page, PageVersion, Site, SiteRule
 
@@ -376,10 +376,13 @@ class WebRuleList(Listing[WebRuleOut]):
     """Rules of a website, newest first."""
 
 
-class WebPagesQuery(PageQuery):
+class WebPagesQuery(ListQuery):
     """Filters of a list of pages."""
 
     section: str = ""
     state: str = ""
-    period: str = ""
+    days: str = Field("", description="today, 7d, last_week, or range with `since` and `until`: the last change.")
+    since: str = Field("", description="First day or moment of the last change.")
+    until: str = Field("", description="Last day, which counts whole; or a moment, which does not.")
+    period: str = Field("", description="today, 7 or 30: the last change, in days of 24 hours up to now.")
     q: str = ""

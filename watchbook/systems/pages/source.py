@@ -9,6 +9,7 @@ from watchbook.core.registry import (
     AddressReader,
     Colour,
     Example,
+    Inbox,
     Job,
     Media,
     Owned,
@@ -106,6 +107,7 @@ SOURCE = Source(
     ),
     search_kinds=(SearchKind("web_page", "Web pages"),),
     search_attributes=f"{PACKAGE}.store.pages:search_attributes",
+    inbox=Inbox(detail=f"{PACKAGE}.inbox:detail"),
     stream_kinds=(
         ("changed", "Page changed"),
         ("moved", "Page moved"),

@@ -13,7 +13,6 @@ urlpatterns = [
     path("add/", edit.add, name="add"),
     path("add/page/", edit.add_page, name="add_page"),
     path("sites/<int:site_id>/", sites.site, name="site"),
-    path("sites/<int:site_id>/pages.<str:form>", sites.export, name="export"),
     path("changes/", reports.changes, name="all_changes"),
     path("compare/", reports.compare, name="compare"),
     path("sites/<int:site_id>/changes/", reports.changes, name="changes"),

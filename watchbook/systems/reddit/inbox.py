@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from watchbook.core.accounts.models import User
-from watchbook.core.stream.inbox import Detail, GroupWords, draw_difference
+from watchbook.core.stream.inbox import Compared, Detail, GroupWords
 from watchbook.core.stream.models import StreamEntry
 from watchbook.kit.diff import compare
 from watchbook.systems.reddit import actions
@@ -47,8 +47,10 @@ def detail(entry: StreamEntry, user: User) -> Detail | None:
     post = PostRaw.objects.current().of([entry.object_id]).first() if entry.object_kind == POST else None
     if post is None:
         return None
+    compared = None if post.blanked_at else _compared(entry, post)
     return Detail(
-        html="" if post.blanked_at else _text(entry, post),
+        html="" if post.blanked_at or compared else render_to_string("reddit/_inbox.html", {"posts": [post]}),
+        compared=compared,
         place=post.subreddit,
         place_url=community_path(post.subreddit),
         source_link=reddit_link(post.source_post_id),
@@ -56,16 +58,16 @@ def detail(entry: StreamEntry, user: User) -> Detail | None:
     )
 
 
-def _text(entry: StreamEntry, post: PostRaw) -> str:
-    """Compare the version of the entry (event key "v3") with the one before; else show the current text."""
+def _compared(entry: StreamEntry, post: PostRaw) -> Compared | None:
+    """Compare the version of the entry (event key "v3") with the one before."""
     number = _version(entry)
     versions = {one.number: one for one in actions.versions(post.source_post_id)} if number else {}
     if number in versions and number - 1 in versions:
         old, new = versions[number - 1], versions[number]
         difference = compare(f"{old.title}\n\n{old.content}".strip(), f"{new.title}\n\n{new.content}".strip())
         names = [_("version %(n)s") % {"n": one.number} for one in (old, new)]
-        return draw_difference(difference, *names)
-    return render_to_string("reddit/_inbox.html", {"posts": [post]})
+        return Compared(difference, *names)
+    return None
 
 
 def _version(entry: StreamEntry) -> int:
@@ -101,14 +103,16 @@ def _comment(entry: StreamEntry) -> Detail | None:
         return None
     number = _version(entry)
     found = {one.number: one for one in threads.versions(row)} if number and not row.blanked_at else {}
+    html, difference = "", None
     if number in found and number - 1 in found:
         old, new = found[number - 1], found[number]
         names = [_("version %(n)s") % {"n": one.number} for one in (old, new)]
-        html = draw_difference(compare(old.content, new.content), *names)
+        difference = Compared(compare(old.content, new.content), *names)
     else:
         html = render_to_string("reddit/_inbox_comments.html", {"comments": [row]})
     return Detail(
         html=html,
+        compared=difference,
         place=row.subreddit,
         place_url=community_path(row.subreddit),
         source_link=reddit_link(row.post_id, row.comment_id),

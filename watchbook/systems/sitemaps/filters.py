@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -16,9 +24,11 @@ from watchbook.base.store.folder import scratch
 from watchbook.base.text import clean_text, fold
 from watchbook.core.accounts.models import User
 from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search, by_time
+from watchbook.kit.lists.filters import Span
 from watchbook.systems.sitemaps.compare import Difference, compare
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, Health, MonitorTask, SitemapSnapshot, Status
+from watchbook.systems.sitemaps.parse.lastmod import DAY, read_lastmod
 from watchbook.systems.sitemaps.store.lists import change_entries, snapshot_lists, snapshot_urls
 
 ADDED, REMOVED, MODIFIED, NOISE = "added", "removed", "modified", "noise"
@@ -33,19 +43,52 @@ LONGEST_URL = 8192
 MOST_FOUND = 1000
 
 
+Row = TypeVar("Row")
+NEWEST, OLDEST = "newest", "oldest"
+LASTMOD = Days("days", _("Date"), "at")
+# The form of a list of URLs. Its rows are in files, so it only reads and draws filters.
+URLS = List(
+    "urls",
+    filters=(Search("q", _("Find in these URLs"), columns=("url",)), LASTMOD),
+    orders=(
+        Order("listed", _("In the order of the list")),
+        Order(NEWEST, _("Newest lastmod first")),
+        Order(OLDEST, _("Oldest lastmod first")),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Dated:
+    """What the filter by date compares."""
+
+    at: datetime | None
+
+
 @dataclass(frozen=True)
 class Filters:
-    """Filters of a list of URLs: a kind (empty for all except frequently changing) and words."""
+    """Filters of a list of URLs: a kind (empty for all except frequently changing), words, dates, order, selection."""
 
     kind: str = ""
     text: str = ""
     words: tuple[str, ...] = ()
+    days: Span | None = None
+    order: str = ""
+    chosen: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> Filters:
+    def of(cls, asked: Mapping[str, Any], chosen: Iterable[str] = ()) -> Filters:
         kind = str(asked.get("kind", ""))
         text = clean_text(str(asked.get("q", "")))[:QUERY_LENGTH].strip()
-        return cls(kind if kind in KINDS else "", text, tuple(fold(text).split()[:QUERY_WORDS]))
+        shown = URLS.show_held((), asked)
+        return cls(
+            kind if kind in KINDS else "",
+            text,
+            tuple(fold(text).split()[:QUERY_WORDS]),
+            shown.chosen.values.get("days"),
+            shown.order.name if shown.order.name in (NEWEST, OLDEST) else "",
+            frozenset(list(chosen)[:SHOWN]),
+        )
 
     def takes(self, kind: str) -> bool:
         return kind == self.kind if self.kind else kind != NOISE
@@ -56,6 +99,55 @@ class Filters:
             return True
         text = _folded(f"{url}\n{unquote(url)}" if "%" in url else url)
         return all(word in text for word in self.words)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether entries must be read to know how many there are."""
+        return bool(self.words or self.days or self.order or self.chosen)
+
+    def takes_row(self, url: str, lastmod: str | None) -> bool:
+        if self.chosen and url not in self.chosen:
+            return False
+        if self.days and not LASTMOD.holds(Dated(moment_of(lastmod)), self.days):
+            return False
+        return self.matches(url)
+
+    def first(self, rows: Iterable[tuple[Row, str | None]], limit: int) -> list[Row]:
+        """The first rows in the chosen order, of any number of rows and their dates. Without a date a row is last."""
+        numbered = ((_rank(lastmod, is_newest=self.order == NEWEST), n, row) for n, (row, lastmod) in enumerate(rows))
+        return [row for _by, _n, row in nsmallest(limit, numbered, key=lambda each: each[:2])]
+
+
+def moment_of(lastmod: str | None) -> datetime | None:
+    """The moment of a date as a site writes it. A day without a time begins at midnight of the reader's zone."""
+    found = read_lastmod(lastmod) if lastmod else None
+    if found is None or found.precision < DAY:
+        return None
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=found.nanoseconds // 1000)
+    except OverflowError:
+        return None
+    return moment if found.precision > DAY else datetime.combine(moment, time(), timezone.get_current_timezone())
+
+
+def _rank(lastmod: str | None, *, is_newest: bool) -> float:
+    moment = moment_of(lastmod)
+    if moment is None:
+        return math.inf
+    return -moment.timestamp() if is_newest else moment.timestamp()
+
+
+def in_order(rows: Iterable[dict[str, Any]], dates: Callable[[Any], str | None], filters: Filters) -> Iterator[Any]:
+    """All rows in the chosen order, sorted on disk: a list can be far longer than memory."""
+    if not filters.order:
+        yield from rows
+        return
+    with scratch("sorted") as folder, closing(sqlite3.connect(folder / "rows.sqlite3")) as base:
+        base.execute("CREATE TABLE rows (place REAL, row TEXT)")
+        ranked = ((_rank(dates(row), is_newest=filters.order == NEWEST), json.dumps(row)) for row in rows)
+        base.executemany("INSERT INTO rows VALUES (?, ?)", ranked)
+        for (text,) in base.execute("SELECT row FROM rows ORDER BY place, rowid"):
+            yield json.loads(text)
 
 
 def _folded(text: str) -> str:
@@ -71,6 +163,10 @@ class Item:
     url: str
     old_lastmod: str | None = None
     new_lastmod: str | None = None
+
+    @property
+    def lastmod(self) -> str | None:
+        return self.new_lastmod or self.old_lastmod
 
 
 @dataclass(frozen=True)
@@ -105,7 +201,7 @@ def counts_text(record: ChangeRecord) -> str:
 
 
 def find(record: ChangeRecord, filters: Filters, limit: int = SHOWN) -> Found:
-    if not filters.words:
+    if not filters.is_searched:
         items = []
         for item in items_of(record, filters.kind):
             if filters.takes(item.kind):
@@ -117,17 +213,31 @@ def find(record: ChangeRecord, filters: Filters, limit: int = SHOWN) -> Found:
 
 
 def _search(record: ChangeRecord, filters: Filters, limit: int) -> Found:
-    shown: list[Item] = []
-    matched = 0
-    noisy = frozenset(record.extras.get("noisy", ()))
-    for number, (name, entry) in enumerate(change_entries(record, _stored_kind(filters.kind))):
-        if number == SCANNED:
-            return Found(shown, matched, is_whole=False)
-        if filters.matches(entry["url"]) and filters.takes((item := _item(name, entry, noisy)).kind):
-            matched += 1
-            if matched <= limit:
-                shown.append(item)
-    return Found(shown, matched)
+    """Read a bounded number of entries; keep the first of the order."""
+    noisy, seen = frozenset(record.extras.get("noisy", ())), [0, 0]
+
+    def matching() -> Iterator[tuple[Item, str | None]]:
+        for name, entry in islice(change_entries(record, _stored_kind(filters.kind)), SCANNED + 1):
+            seen[0] += 1
+            if seen[0] > SCANNED:
+                return
+            item = _item(name, entry, noisy)
+            if filters.takes_row(item.url, item.lastmod) and filters.takes(item.kind):
+                seen[1] += 1
+                yield item, item.lastmod
+
+    shown = _first(matching(), filters, limit)
+    return Found(shown, seen[1], is_whole=seen[0] <= SCANNED)
+
+
+def _first(rows: Iterator[tuple[Row, str | None]], filters: Filters, limit: int) -> list[Row]:
+    """The first rows; the others are read all the same, to be counted."""
+    if filters.order:
+        return filters.first(rows, limit)
+    shown = [row for row, _lastmod in islice(rows, limit)]
+    for _row in rows:
+        pass
+    return shown
 
 
 def sample(record: ChangeRecord, limit: int) -> Found:
@@ -167,18 +277,32 @@ class UrlPage:
     rows: list[dict[str, str | None]]
     after: str
     scanned: int
+    # False when an order needs more rows than one search reads
+    is_whole: bool = True
 
 
 def find_urls(snapshot: SitemapSnapshot, filters: Filters, after: str, folder: Path) -> UrlPage:
+    if filters.order:
+        return _first_urls(snapshot, filters, folder)
     rows: list[dict[str, str | None]] = []
     last = after
     for scanned, row in enumerate(snapshot_urls(snapshot, folder, after)):
         if len(rows) == SHOWN or scanned == SCANNED:
             return UrlPage(rows, last, scanned)
         last = str(row["url"])
-        if filters.matches(last):
+        if filters.takes_row(last, row["lastmod"]):
             rows.append(row)
     return UrlPage(rows, "", 0)
+
+
+def _first_urls(snapshot: SitemapSnapshot, filters: Filters, folder: Path) -> UrlPage:
+    """The first URLs in the order of their dates. There are no further pages: the export has them all."""
+    listed = snapshot_urls(snapshot, folder)
+    taken = (
+        (row, row["lastmod"]) for row in islice(listed, SCANNED) if filters.takes_row(str(row["url"]), row["lastmod"])
+    )
+    rows = filters.first(taken, SHOWN)
+    return UrlPage(rows, "", 0, is_whole=next(listed, None) is None)
 
 
 @dataclass(frozen=True)

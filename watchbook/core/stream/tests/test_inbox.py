@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from watchbook.base import clock
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import client_of
 from watchbook.core import registry
@@ -15,7 +18,8 @@ from watchbook.core.registry import Source
 from watchbook.core.stream import inbox, reading
 from watchbook.core.stream.entries import record
 from watchbook.core.stream.models import StreamEntry
-from watchbook.core.stream.tests.conftest import entry, forum
+from watchbook.core.stream.tests.conftest import NOON, entry, forum
+from watchbook.kit.diff import compare
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("systems")]
 
@@ -139,6 +143,51 @@ def test_dates_are_chosen_by_period_or_range(alice):
     assert "old one" not in page(alice, start="2026-03-01", end="2026-03-02")
     assert "on the day" in page(alice, start="2026-03-01", end="2026-03-02")
     assert "on the day" not in page(alice, period="today")
+
+
+def test_last_week_is_monday_to_sunday_before_this_week(alice):
+    # 2 March 2026 is a Monday.
+    hours = {"sunday before": -24 * 8, "monday": -24 * 7, "sunday": -24, "this monday": 0}
+    record([entry(number, name, hours=each) for number, (name, each) in enumerate(hours.items())])
+    with clock.set_to(NOON + timedelta(days=2)):
+        shown = page(alice, period="last_week")
+    assert [name for name in hours if f">{name}<" in shown] == ["monday", "sunday"]
+    assert 'aria-current="true">Last week' in shown
+
+
+def compared_detail(given, user):
+    return inbox.Detail(compared=inbox.Compared(compare("one two\nsame", "one three\nsame"), "version 1", "version 2"))
+
+
+def test_words_of_a_change_are_shown_inline_or_side_by_side(alice, monkeypatch):
+    shown = dataclasses.replace(forum(), inbox=registry.Inbox(detail=f"{__name__}:compared_detail"))
+    monkeypatch.setattr(registry, "sources", lambda: (shown,))
+    record([entry(1, "changed")])
+    (pk,) = ids()
+    client = client_of(alice)
+    inline = squeezed(client.get(f"/stream/{pk}/").content.decode())
+    assert "<p>one<del>two</del><ins>three</ins></p>" in inline
+    beside = squeezed(client.get(f"/stream/{pk}/?view=side&show=unread").content.decode())
+    assert '<p class="old">one<del>two</del></p><p class="new">one<ins>three</ins></p>' in beside
+    assert f'href="/stream/{pk}/?show=unread&amp;view=inline"' in beside
+    # The next entry is shown the same way.
+    assert 'class="old"' in squeezed(client.get(f"/stream/{pk}/").content.decode())
+    assert 'class="old"' not in squeezed(client.get(f"/stream/{pk}/?view=inline").content.decode())
+    assert 'class="old"' not in squeezed(client.get(f"/stream/{pk}/?view=other").content.decode())
+
+
+def detail_with_address(given, user):
+    return inbox.Detail(evidence=("/piers/5",))
+
+
+def test_an_address_in_the_evidence_is_not_repeated_below(alice, monkeypatch):
+    shown = dataclasses.replace(forum(), inbox=registry.Inbox(detail=f"{__name__}:detail_with_address"))
+    monkeypatch.setattr(registry, "sources", lambda: (shown,))
+    record([entry(1, "gone", summary="/piers/5"), entry(2, "moved", summary="/piers/5 → /piers/6")])
+    gone, moved = (squeezed(client_of(alice).get(f"/stream/{pk}/").content.decode()) for pk in ids())
+    assert "<span>/piers/5</span>" in gone
+    assert 'class="read-text"' not in gone
+    assert "/piers/5 → /piers/6</p>" in moved
 
 
 def test_words_are_found_in_title_and_summary_of_unread_and_all(alice):

@@ -133,9 +133,30 @@ def test_page_with_hundreds_of_versions_shows_every_one(changed: Page, alice: Us
     assert "format=jsonl" in newest
 
 
+@pytest.mark.parametrize(
+    "asked", ["", "?q=fares", "?q=nowhere", "?state=ok", "?state=due", "?days=today", "?days=last_week"]
+)
+def test_export_and_api_have_exactly_the_pages_of_the_list(changed: Page, alice: User, asked: str) -> None:
+    browser, join = client_of(alice), "&" if asked else "?"
+    shown = [row.page.url for row in browser.get(f"/pages/sites/{changed.site_id}/{asked}").context["rows"]]
+    lines = browser.get(f"/pages/sites/{changed.site_id}/{asked}{join}format=jsonl").getvalue().decode().splitlines()
+    assert [json.loads(line)["url"] for line in lines] == shown
+    api = f"/api/v1/pages/sites/{changed.site_id}/pages{asked}"
+    assert [one["url"] for one in browser.get(api).json()["items"]] == shown
+    assert len(browser.get(f"{api}{join}format=csv").getvalue().decode().splitlines()) == len(shown) + 1
+    assert browser.get(f"/pages/sites/{changed.site_id}/pages.csv").status_code == 404
+
+
+def test_list_names_a_filter_that_it_does_not_know(changed: Page, alice: User) -> None:
+    browser = client_of(alice)
+    page = browser.get(f"/pages/sites/{changed.site_id}/?state=unheard").text
+    assert "Watchbook does not know the value of: state" in page
+    assert browser.get(f"/api/v1/pages/sites/{changed.site_id}/pages?state=unheard").status_code == 422
+
+
 def test_other_users_see_no_website_page_version_or_clip(changed: Page, bob: User) -> None:
     browser = client_of(bob)
-    paths = (f"/pages/{changed.pk}/", f"/pages/sites/{changed.site_id}/", f"/pages/sites/{changed.site_id}/pages.csv")
+    paths = (f"/pages/{changed.pk}/", f"/pages/sites/{changed.site_id}/", f"/pages/sites/{changed.site_id}/?format=csv")
     assert [browser.get(path).status_code for path in paths] == [404, 404, 404]
     own = f"/api/v1/pages/{changed.pk}"
     assert [browser.get(path).status_code for path in (own, f"{own}/versions", f"{own}/diff/1/2")] == [404, 404, 404]
@@ -157,16 +178,16 @@ def test_export_has_what_the_filters_show(desk: Desk, alice: User) -> None:
     publish(desk, "/news/a", "/news/b", "/piers/1")
     site = desk.website()
     desk.cycle()
-    path = f"/pages/sites/{site.pk}/pages"
+    path = f"/pages/sites/{site.pk}/?format"
     rows = list(
-        csv.reader(io.StringIO(client_of(alice).get(f"{path}.csv?section=/news/").getvalue().decode("utf-8-sig")))
+        csv.reader(io.StringIO(client_of(alice).get(f"{path}=csv&section=/news/").getvalue().decode("utf-8-sig")))
     )
     assert tuple(rows[0]) == PAGE_COLUMNS
     assert len(rows) == 3
-    lines = client_of(alice).get(f"{path}.jsonl").getvalue().decode().splitlines()
+    lines = client_of(alice).get(f"{path}=jsonl").getvalue().decode().splitlines()
     assert [json.loads(line)["status"] for line in lines] == [200, 200, 200]
-    assert client_of(alice).get(f"{path}.xlsx").getvalue().startswith(b"PK")
-    assert client_of(alice).get(f"{path}.exe").status_code == 404
+    assert client_of(alice).get(f"{path}=xlsx").getvalue().startswith(b"PK")
+    assert "does not know the value of: format" in client_of(alice).get(f"{path}=exe").text
     assert client_of(alice).get(f"/api/v1/pages/sites/{site.pk}/pages?state=nonsense").status_code == 422
 
 

@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 
 from watchbook.base import clock
+from watchbook.core.accounts.models import User
 from watchbook.core.jobs import runner
 from watchbook.core.jobs.models import JobRun
 from watchbook.core.search.find import find
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.pages import actions
+from watchbook.systems.pages import actions, inbox
 from watchbook.systems.pages.models import Page, Site, SiteDay
 from watchbook.systems.pages.tests.conftest import Desk
 
@@ -58,6 +59,28 @@ def test_changed_sentence_beside_noise_is_one_version_with_counts(desk: Desk) ->
     assert [hit.title for hit in find("22:40", scopes=[page.site.scope]).items] == ["Fares"]
     assert first.is_whole
     assert not second.is_whole
+
+
+def test_inbox_shows_the_words_and_fields_of_a_change_to_its_owner(desk: Desk, bob: User) -> None:
+    page = desk.watch("/fares", title="Fares", price="3.90", paragraphs=LONG)
+    desk.read()
+    desk.site.write("/fares", paragraphs=[LONG[0], "The last ferry leaves at 22:40 now.", *LONG[2:]], price="4.20")
+    desk.read()
+    desk.read()
+    entry = StreamEntry.objects.get(source="pages", kind="changed")
+    shown = inbox.detail(entry, desk.user)
+    assert shown is not None
+    assert shown.compared is not None
+    assert (shown.compared.old, shown.compared.new) == ("Version 1", "Version 2")
+    pieces = [piece for part in shown.compared.difference.paragraphs for piece in part.segments]
+    assert any("22" in piece.text for piece in pieces if piece.kind == "ins")
+    assert "<del>3.90</del>" in shown.html
+    assert shown.history_url == f"/pages/{page.pk}/"
+    assert inbox.detail(entry, bob) is None
+    entry.event_key = "9"
+    gone = inbox.detail(entry, desk.user)
+    assert gone is not None
+    assert gone.compared is None
 
 
 def test_version_that_was_stored_by_difference_is_small(desk: Desk) -> None:

@@ -50,15 +50,6 @@ class FieldRow:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A paragraph in both versions, or the number of unchanged ones."""
-
-    old: tuple[Segment, ...] = ()
-    new: tuple[Segment, ...] = ()
-    unchanged: int = 0
-
-
-@dataclass(frozen=True)
 class VersionRow:
     version: PageVersion
     what: str
@@ -190,7 +181,7 @@ def _compared(found: Page, old: PageVersion | None, new: PageVersion, *, shows_n
     new_text = masked.text(text_of(new))
     if old is None:
         rows = field_rows({}, new.fields, Mask())
-        return {"old": None, "new": new, "text": new_text, "fields": rows, "size": _size(None, new), "pairs": []}
+        return {"old": None, "new": new, "text": new_text, "fields": rows, "size": _size(None, new)}
     compared = diff.compare(masked.text(text_of(old)), new_text)
     rows = field_rows(old.fields, new.fields, mask)
     return {
@@ -198,7 +189,6 @@ def _compared(found: Page, old: PageVersion | None, new: PageVersion, *, shows_n
         "new": new,
         "text": new_text,
         "diff": compared,
-        "pairs": list(pairs_of(compared)),
         "fields": rows,
         "size": _size(old, new),
         "changed_count": sum(not row.is_same for row in rows),
@@ -242,16 +232,6 @@ def _percent(was: str, now: str) -> str:
     if not before or after is None or before == after:
         return ""
     return f"{(after - before) / before:+.1%}".replace("-", "−")
-
-
-def pairs_of(compared: diff.Difference) -> Iterable[Pair]:
-    for paragraph in compared.paragraphs:
-        if paragraph.unchanged:
-            yield Pair(unchanged=paragraph.unchanged)
-            continue
-        old = tuple(piece for piece in paragraph.segments if piece.kind != diff.ADDED)
-        new = tuple(piece for piece in paragraph.segments if piece.kind != diff.REMOVED)
-        yield Pair(old, new)
 
 
 def _words(compared: diff.Difference) -> dict[str, int]:

@@ -1,16 +1,15 @@
-"""The list of websites, the pages of one website, its noise, and the export of its pages."""
+"""The list of websites, the pages of one website, and its noise."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
 from django.db.models import Sum
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -20,16 +19,15 @@ from django.views.decorators.http import require_GET
 from watchbook.base import clock
 from watchbook.core import url_lists
 from watchbook.core.accounts.access import person_of
-from watchbook.core.accounts.audit import export_table
+from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health
 from watchbook.kit import formatting
 from watchbook.kit.badges import Badge
 from watchbook.kit.charts import Chart, bars, checks
 from watchbook.kit.charts.svg import Series
-from watchbook.kit.lists.exports import FORMATS, Column, Table
-from watchbook.kit.lists.shown import FORMAT_ICONS, FORMAT_TITLES, Total
+from watchbook.kit.lists.shown import Total
 from watchbook.kit.paging import keyset
-from watchbook.systems.pages.filters import PAGE_COLUMNS, Filters, completeness, export_pages, find, sections
+from watchbook.systems.pages.filters import STATE_TITLES, completeness, find, pages_of, sections
 from watchbook.systems.pages.health import site_health
 from watchbook.systems.pages.models import Fate, Page, PageEvent, Site, SiteDay, url_digest
 from watchbook.systems.pages.parse.noise import Mask
@@ -74,18 +72,22 @@ def sites(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-def site(request: HttpRequest, site_id: int) -> HttpResponse:
+def site(request: HttpRequest, site_id: int) -> HttpResponseBase:
     found, now = own_site(request, site_id), clock.now()
-    filters = Filters.read(request.GET)
-    listing = find(found, filters, request.GET, now, PER_PAGE)
+    listing, filters = pages_of(found, request.GET, now)
+    if file := export(request, listing):
+        return file
+    searched = find(found, filters, request.GET, now, PER_PAGE)
+    listing.total = searched.total
     counted = completeness(found, now)
     robots = url_digest(urljoin(found.address, "/robots.txt"))
     context = {
         **header_context(found),
         "filters": filters,
-        "page": listing.page,
+        "page": searched.page,
         "listing": listing,
-        "rows": [PageRow(one, page_badge(one), note_of(one)) for one in listing.page],
+        "is_part": searched.is_part,
+        "rows": [PageRow(one, page_badge(one), note_of(one)) for one in searched.page],
         "total": sum(counted[name] for name in ("known", "moved", "gone", "delisted", "asking")),
         "counts": counted,
         "due": Total(counted["due"], is_more=counted["has_more_due"]),
@@ -94,24 +96,14 @@ def site(request: HttpRequest, site_id: int) -> HttpResponse:
         "robots_page": Page.objects.filter(site=found, url_digest=robots).first(),
         "chart": _chart(found),
         "is_first_day": _is_first_day(found),
-        "formats": [(form, FORMAT_TITLES[form], FORMAT_ICONS[form]) for form in FORMATS],
         "states": _states(counted),
-        "periods": [("today", _("Today")), ("7", _("7 days")), ("30", _("30 days")), ("", _("Any time"))],
-        "query": {name: value for name, value in asdict(filters).items() if value},
     }
     return render(request, "pages/site.html", context)
 
 
 def _states(counted: dict[str, Any]) -> list[tuple[str, str, int]]:
-    named = (
-        ("ok", _("200 OK")), ("redirect", pgettext("web page", "Redirect")),
-        ("missing", pgettext("web page", "Not found")), ("failed", _("Error now")),
-        ("blocked", pgettext("web page", "Blocked")), ("never", _("Never read")), ("due", _("Due now")),
-        ("excluded", _("Not read by rule")),
-        ("noindex", "noindex"), ("moved", pgettext("fate", "Moved")), ("gone", pgettext("fate", "Gone")),
-        ("delisted", pgettext("fate", "No longer listed")), ("asking", pgettext("fate", "Not known yet")),
-    )  # fmt: skip
-    return [(name, title, counted["never_read" if name == "never" else name]) for name, title in named]
+    named = ((name, title, "never_read" if name == "never" else name) for name, title in STATE_TITLES.items())
+    return [(name, title, counted[key]) for name, title, key in named if key in counted]
 
 
 def note_of(page: Page) -> str:
@@ -186,14 +178,3 @@ def noise(request: HttpRequest, site_id: int) -> HttpResponse:
     masked = Page.objects.filter(site=found).exclude(mask={}).order_by("-last_read_at")[:MASKS_SHOWN]
     rows = [(page, mask) for page in masked if (mask := Mask.of(page.mask))]
     return render(request, "pages/noise.html", {**header_context(found, "noise"), "rows": rows})
-
-
-@require_GET
-def export(request: HttpRequest, site_id: int, form: str) -> HttpResponseBase:
-    """The filtered pages as CSV, JSON Lines or Excel; what is shown is what is exported."""
-    found = own_site(request, site_id)
-    rows = Filters.read(request.GET).apply(Page.objects.filter(site=found), clock.now())
-    if form not in FORMATS:
-        raise Http404
-    columns = [Column(name, itemgetter(place)) for place, name in enumerate(PAGE_COLUMNS)]
-    return export_table(request, Table(f"{found.name} pages", columns, export_pages(rows)), form)

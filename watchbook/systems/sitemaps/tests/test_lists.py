@@ -6,17 +6,18 @@ import csv
 import io
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from watchbook.base import clock
 from watchbook.core.notify.models import Delivery, NotificationChannel
 from watchbook.kit.lists.exports import safe_cell
 from watchbook.systems.sitemaps import filters
-from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask
+from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapSnapshot
 from watchbook.systems.sitemaps.tests.builders import (
     MOST_QUERIES,
     START,
@@ -165,6 +166,72 @@ class TestSnapshots:
             address = reverse("sitemaps:snapshot", args=[snapshot.pk]) + more[1].replace("&amp;", "&") if more else ""
         assert seen == urls
         assert "/7" in get(client, "snapshot", snapshot.pk, q="com/7").text
+
+    def test_urls_are_sorted_and_chosen_by_their_dates(self, alice):
+        days = {
+            "/old": "2026-02-01",
+            "/none": "",
+            "/new": "2026-03-01T23:00:00Z",
+            "/week": "2026-02-24",
+            "/bad": "soon",
+        }
+        urls = [f"https://www.example.com{path}" for path in sorted(days)]
+        snapshot = make_snapshot(make_monitor(alice), START, urls)
+        listed = [{"url": url, "lastmod": days[url.partition(".com")[2]] or None} for url in urls]
+        SitemapSnapshot.objects.filter(pk=snapshot.pk).update(
+            urls=[{"changefreq": None, "priority": None, **row} for row in listed]
+        )
+        client = browser(alice)
+
+        def shown(**asked):
+            page = get(client, "snapshot", snapshot.pk, **asked).text
+            found = re.findall(r'<a class="url" href="https://www.example.com([^"]+)"', page)
+            lines = body(get(client, "snapshot_file", snapshot.pk, "jsonl", **asked)).splitlines()
+            assert [json.loads(line)["url"].partition(".com")[2] for line in lines] == found
+            return found
+
+        assert shown() == sorted(days)
+        assert shown(order="newest") == ["/new", "/week", "/old", "/bad", "/none"]
+        assert shown(order="oldest") == ["/old", "/week", "/new", "/bad", "/none"]
+        assert shown(since="2026-02-20", until="2026-02-24") == ["/week"]
+        with clock.set_to(datetime(2026, 3, 4, 4, tzinfo=UTC)):  # a Wednesday
+            assert shown(days="last_week", order="newest") == ["/week"]
+        assert "Watchbook does not know the value of: days" in get(client, "snapshot", snapshot.pk, days="x").text
+
+    def test_selected_urls_become_a_file(self, alice, bob):
+        urls = [f"https://www.example.com/{n}" for n in range(5)]
+        monitor = make_monitor(alice)
+        snapshot, record = make_snapshot(monitor, START, urls), make_change(monitor, START, added=urls)
+        for page, route, row in (("snapshot", "snapshot_file", snapshot), ("change", "change_file", record)):
+            assert get(browser(alice), page, row.pk).text.count('name="url"') == 5
+            address = reverse(f"sitemaps:{route}", args=[row.pk, "jsonl"])
+            chosen = {"url": [urls[3], urls[1], "https://other.example/"]}
+            lines = body(browser(alice).post(address, chosen)).splitlines()
+            assert [json.loads(line)["url"] for line in lines] == [urls[1], urls[3]]
+            assert browser(bob).post(address, chosen).status_code == 404
+            none = browser(alice).post(address, follow=True)
+            assert "Select at least one row." in none.text
+
+    def test_urls_of_a_change_are_sorted_and_chosen_by_their_dates(self, alice):
+        record = make_change(make_monitor(alice), START, added=["https://www.example.com/undated"])
+        dated = {"/a": "2026-02-24", "/b": "2026-02-25"}
+        added = [{"url": f"https://www.example.com{path}", "lastmod": day} for path, day in dated.items()]
+        record.changes["added"] += added
+        record.added_count = 3
+        record.save()
+        client = browser(alice)
+
+        def shown(**asked):
+            page = get(client, "change", record.pk, **asked).text
+            lines = body(get(client, "change_file", record.pk, "jsonl", **asked)).splitlines()
+            found = re.findall(r'<a class="url" href="https://www.example.com([^"]+)"', page)
+            assert [json.loads(line)["url"].partition(".com")[2] for line in lines] == found
+            return found
+
+        assert shown() == ["/undated", "/a", "/b"]
+        assert shown(order="newest") == ["/b", "/a", "/undated"]
+        assert shown(since="2026-02-25", kind="added") == ["/b"]
+        assert 'name="kind" value="added"' in get(client, "change", record.pk, kind="added").text
 
     def test_long_lists_are_read_from_the_blob_store_page_by_page(self, site, watch):
         site.add_many([f"/{n:05}" for n in range(1500)], lastmod="2026-01-01")

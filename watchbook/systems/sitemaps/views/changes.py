@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -13,20 +13,22 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from watchbook.base import clock
 from watchbook.base.store.blobs import BlobMissing
 from watchbook.base.store.folder import scratch
+from watchbook.core.accounts.access import safe_next
 from watchbook.core.accounts.audit import export, export_table
 from watchbook.core.notify.models import Delivery
 from watchbook.kit.lists import exports
-from watchbook.kit.lists.shown import FORMAT_TITLES
+from watchbook.kit.lists.shown import FORMAT_TITLES, Total
 from watchbook.kit.paging import keyset
 from watchbook.systems.sitemaps.compare import Rename, pair_renames
 from watchbook.systems.sitemaps.filters import (
@@ -34,6 +36,7 @@ from watchbook.systems.sitemaps.filters import (
     MODIFIED,
     NOISE,
     REMOVED,
+    URLS,
     Filters,
     Found,
     Item,
@@ -42,6 +45,7 @@ from watchbook.systems.sitemaps.filters import (
     compared_items,
     counts_of,
     find,
+    in_order,
     items_of,
 )
 from watchbook.systems.sitemaps.models import ChangeRecord, MonitorTask, MonitorTaskChannel, SitemapSnapshot
@@ -85,11 +89,18 @@ def change(request: HttpRequest, change_id: UUID) -> HttpResponse:
     record = own_change(request, change_id)
     filters = Filters.of(request.GET)
     if not filters.kind and not counts_of(record)[""] and record.noisy_count:
-        filters = Filters(NOISE, filters.text, filters.words)
+        filters = replace(filters, kind=NOISE)
+    found = find(record, filters)
+    listing = URLS.show_held((), request.GET, keep=("kind",))
+    listing.total = Total(found.matched, is_more=not found.is_whole)
     context = {
         **header_context(record.monitor_task),
-        **detail(record, find(record, filters), filters),
-        "renames": _renames(record) if not filters.kind and not filters.words else [],
+        **detail(record, found, filters),
+        "kinds": _kinds(counts_of(record), listing.query()),
+        "listing": listing,
+        "can_choose": True,
+        "formats": FORMAT_TITLES.items(),
+        "renames": _renames(record) if not filters.kind and not filters.is_searched else [],
         "notes": group_notes(record.notes),
         "minor": record.extras.get("minor", [])[:MINOR_SHOWN],
         "now": clock.now(),
@@ -97,11 +108,22 @@ def change(request: HttpRequest, change_id: UUID) -> HttpResponse:
     return render(request, "sitemaps/change.html", context)
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def change_file(request: HttpRequest, change_id: UUID, form: str) -> HttpResponseBase:
+    """The list as it is filtered and ordered; by POST the selected URLs of it alone."""
     if form not in FORMATS:
         raise Http404
-    return stream_changes(own_change(request, change_id), Filters.of(request.GET), form)
+    record = own_change(request, change_id)
+    if refused := nothing_selected(request, reverse("sitemaps:change", args=[record.pk])):
+        return refused
+    return stream_changes(record, Filters.of(request.GET, request.POST.getlist("url")), form)
+
+
+def nothing_selected(request: HttpRequest, target: str) -> HttpResponse | None:
+    if request.method != "POST" or request.POST.getlist("url"):
+        return None
+    messages.warning(request, _("Select at least one row."))
+    return redirect(safe_next(request, None, target))
 
 
 @dataclass(frozen=True)
@@ -128,7 +150,7 @@ def detail(record: ChangeRecord, found: Found, filters: Filters | None = None) -
         "found": found,
         "shown": [_shown(item) for item in found.items],
         "counts": counts,
-        "kinds": _kinds(counts, filters or Filters()),
+        "kinds": _kinds(counts, _words_query(filters)),
         "part_count": len(record.new_snapshot.parts),
         "is_confirmed": any(note["code"] == "confirmed_in_2_checks" for note in record.notes),
         "restamp": record.extras.get("restamp"),
@@ -153,7 +175,7 @@ def _had_channels(record: ChangeRecord) -> bool:
     ).exists()
 
 
-def _kinds(counts: dict[str, int], filters: Filters) -> list[tuple[str, str, int, str]]:
+def _kinds(counts: dict[str, int], query: str) -> list[tuple[str, str, int, str]]:
     """Return the filters: kind, title, count and query. Frequently changing appears only if there are some."""
     titles = {
         "": _("All"),
@@ -163,15 +185,22 @@ def _kinds(counts: dict[str, int], filters: Filters) -> list[tuple[str, str, int
         NOISE: _("Frequently changing"),
     }
     return [
-        (kind, title, counts[kind], _query(kind, filters.text))
+        (kind, title, counts[kind], _query(query, kind))
         for kind, title in titles.items()
         if kind != NOISE or counts[NOISE]
     ]
 
 
-def _query(kind: str, text: str) -> str:
-    given = {name: value for name, value in (("kind", kind), ("q", text)) if value}
-    return f"?{urlencode(given)}" if given else ""
+def _words_query(filters: Filters | None) -> str:
+    return f"?{urlencode({'q': filters.text})}" if filters and filters.text else ""
+
+
+def _query(query: str, kind: str) -> str:
+    given = QueryDict(query.removeprefix("?"), mutable=True)
+    given.pop("kind", None)
+    if kind:
+        given["kind"] = kind
+    return f"?{given.urlencode()}" if given else ""
 
 
 def _shown(item: Item) -> Shown:
@@ -211,6 +240,7 @@ def deliveries_of(record: ChangeRecord) -> QuerySet[Delivery]:
 FORMATS = {**exports.FORMATS, "json": "application/json; charset=utf-8"}
 ROWS_AT_ONCE = 500
 CHANGE_COLUMNS = tuple(exports.Column(name) for name in ("kind", "url", "old_lastmod", "new_lastmod"))
+ITEM_COLUMNS = tuple(exports.Column(name, itemgetter(name)) for name in ("kind", "url", "old_lastmod", "new_lastmod"))
 URL_COLUMNS = tuple(exports.Column(name, itemgetter(name)) for name in ("url", "lastmod", "changefreq", "priority"))
 
 
@@ -219,12 +249,13 @@ def stream_changes(record: ChangeRecord, filters: Filters, form: str) -> Streami
     name = _file_name(record.monitor_task, "changes")
     if form == "json":
         return _json_file(_change_json(record, filters), name, record.created_at)
-    items = (item for item in items_of(record, filters.kind) if _matches(item, filters))
-    return exports.respond(exports.Table(name, CHANGE_COLUMNS, items), form, record.created_at)
+    items = (asdict(item) for item in items_of(record, filters.kind) if _matches(item, filters))
+    rows = in_order(items, lambda row: row["new_lastmod"] or row["old_lastmod"], filters)
+    return exports.respond(exports.Table(name, ITEM_COLUMNS, rows), form, record.created_at)
 
 
 def snapshot_file(snapshot: SitemapSnapshot, filters: Filters, form: str) -> StreamingHttpResponse:
-    rows = _matching_urls(snapshot, filters)
+    rows = in_order(_matching_urls(snapshot, filters), itemgetter("lastmod"), filters)
     name = _file_name(snapshot.monitor_task, "urls")
     if form == "json":
         return _json_file(_json_list(rows), name, snapshot.created_at)
@@ -255,7 +286,7 @@ def compare(request: HttpRequest, old_id: UUID, new_id: UUID) -> HttpResponseBas
         "found": found,
         "shown": [_shown(item) for item in found.items],
         "more": found.matched - len(found.items),
-        "kinds": _kinds(counts, filters),
+        "kinds": _kinds(counts, _words_query(filters)),
         "formats": FORMAT_TITLES.items(),
     }
     return render(request, "sitemaps/compare.html", context)
@@ -275,13 +306,13 @@ def choose(request: HttpRequest, monitor_id: UUID) -> HttpResponse:
 
 def _matches(item: Item, filters: Filters) -> bool:
     """Whether an item belongs to the file. A file of all kinds includes frequently changing URLs."""
-    return (filters.takes(item.kind) or not filters.kind) and filters.matches(item.url)
+    return (filters.takes(item.kind) or not filters.kind) and filters.takes_row(item.url, item.lastmod)
 
 
 def _matching_urls(snapshot: SitemapSnapshot, filters: Filters) -> Iterator[dict[str, Any]]:
     with scratch("urls") as folder:
         for row in snapshot_urls(snapshot, folder):
-            if filters.matches(str(row["url"])):
+            if filters.takes_row(str(row["url"]), row["lastmod"]):
                 yield row
 
 

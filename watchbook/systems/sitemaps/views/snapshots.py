@@ -12,17 +12,20 @@ from django.db.models import Case, Count, Q, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from watchbook.base import clock
 from watchbook.base.store.folder import scratch
 from watchbook.base.text import clean_text
 from watchbook.kit.days import end_of
+from watchbook.kit.lists.shown import FORMAT_TITLES, Total
 from watchbook.kit.paging import Page, keyset
 from watchbook.systems.sitemaps import options
 from watchbook.systems.sitemaps.compare.reliability import LastmodFacts, count_lastmods, lastmod_reliability
-from watchbook.systems.sitemaps.filters import LONGEST_URL, SCANNED, Filters, find_urls
+from watchbook.systems.sitemaps.filters import LONGEST_URL, SCANNED, URLS, Filters, find_urls
+from watchbook.systems.sitemaps.filters import SHOWN as SHOWN_URLS
 from watchbook.systems.sitemaps.forms import MomentForm
 from watchbook.systems.sitemaps.health import FAILED
 from watchbook.systems.sitemaps.models import (
@@ -115,10 +118,12 @@ def _moment(day: Any, at: time) -> datetime:
 @require_GET
 def snapshot(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     found = own_snapshot(request, snapshot_id)
-    filters = Filters.of({"q": request.GET.get("q", "")})
+    filters = replace(Filters.of(request.GET), kind="")
+    listing = URLS.show_held((), request.GET)
     after = clean_text(request.GET.get("after", ""))[:LONGEST_URL]
     with scratch("urls") as folder:
         page = find_urls(found, filters, after, folder)
+    listing.total = Total(len(page.rows), is_more=bool(page.after or after or len(page.rows) == SHOWN_URLS))
     successor = _heads(found.monitor_task).filter(created_at__gt=found.created_at).order_by("created_at", "pk").first()
     context = {
         **header_context(found.monitor_task),
@@ -127,6 +132,8 @@ def snapshot(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "page": page,
         "rows": [(row, lastmod_text(row["lastmod"]) if row["lastmod"] else "") for row in page.rows],
         "filters": filters,
+        "listing": listing,
+        "formats": FORMAT_TITLES.items(),
         "after": after,
         "scanned_limit": SCANNED,
         "parts": [(part, outcome_text(part["outcome"])) for part in found.parts[:PARTS_SHOWN]],
@@ -136,12 +143,16 @@ def snapshot(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     return render(request, "sitemaps/snapshot.html", context)
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def snapshot_file(request: HttpRequest, snapshot_id: UUID, form: str) -> HttpResponseBase:
+    """The list as it is filtered and ordered; by POST the selected URLs of it alone."""
     if form not in changes.FORMATS:
         raise Http404
-    filters = Filters.of({"q": request.GET.get("q", "")})
-    return changes.snapshot_file(own_snapshot(request, snapshot_id), filters, form)
+    found = own_snapshot(request, snapshot_id)
+    if refused := changes.nothing_selected(request, reverse("sitemaps:snapshot", args=[found.pk])):
+        return refused
+    filters = replace(Filters.of(request.GET, request.POST.getlist("url")), kind="")
+    return changes.snapshot_file(found, filters, form)
 
 
 SHOWN = 200
