@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import accumulate, chain, pairwise, repeat, takewhile
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.db import connections
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from tests.crash.engines import Engine
 from tests.crash.installation import pause_ticks
@@ -25,10 +27,13 @@ from tests.rules.random_outages import ATTEMPTS, Outage, Part, environment, part
 from watchbook.base import clock
 from watchbook.core.accounts.models import User
 from watchbook.core.alerts.models import Alert
+from watchbook.core.alerts.outage import PAUSES
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.notify.message import message_id
 from watchbook.core.notify.models import Attempt, Delivery
+from watchbook.core.notify.outbox.result import FIRST_BREAK
 from watchbook.systems.nga.models import CrawlRun
+from watchbook.systems.nga.store.runs import REREADING
 from watchbook.systems.sitemaps.models import SitemapCheck
 
 # Seconds that an outage lasts, and that a site is well before the next.
@@ -38,6 +43,8 @@ GROW_SECONDS = 4.0
 STEP_SECONDS = 0.25
 # A site without a request for this time is not being read.
 QUIET_SECONDS = 2.0
+# The clock runs on while an attempt is stored, so the shortest pause of a channel looks a little shorter.
+LEAST_BREAK = timedelta(seconds=FIRST_BREAK * 0.9)
 # What is owed after the last outage must be read in this time: a day and a half of the fast clock.
 SETTLE_SECONDS = 360.0
 
@@ -206,7 +213,7 @@ class Desk:
         opened, resolved = part.alerts()
         given_up = part.given_up()
         outages = [outage for outage in part.outages if part.is_outage(outage)]
-        bursts = [attempts_of(runs_of(part, outage)) for outage in outages]
+        bursts = [attempts_of(runs_of(part, outage), most_attempts(part, outage)) for outage in outages]
         met = [outage for outage, burst in zip(outages, bursts, strict=True) if burst]
         firsts = [burst[0] for burst in bursts if burst]
         later = [count for burst in bursts for count in burst[1:]]
@@ -226,19 +233,18 @@ class Desk:
             self.wrong += [f"  {one.kind} from {one.began_at} to {one.ended_at}" for one in part.outages]
             rows = Alert.objects.filter(source=part.slug).order_by("pk")
             self.wrong += [f"  {row.key} {row.opened_at:%d %H:%M} to {row.closed_at} {row.message}" for row in rows]
-        # The forum has three formats of a page; a fourth request tells a broken page from a broken site.
-        most = ATTEMPTS + (part.slug == "nga" and "garbling" in {outage.kind for outage in outages})
-        if max(firsts, default=0) > most or max(later, default=0) > max(part.attempts_after_pause, most - ATTEMPTS):
-            self.wrong.append(f"{part.slug}: requests of the runs in each outage: {bursts}")
+        for outage, burst in zip(outages, bursts, strict=True):
+            if not is_calm(burst, most_attempts(part, outage)) or len(burst) > 1 + most_pauses(part, outage):
+                span = f"{outage.began_at:%d %H:%M:%S} to {outage.ended_at:%d %H:%M:%S}"
+                self.wrong.append(
+                    f"{part.slug}: {outage.kind} from {span}: {runs_of(part, outage)} requests of its runs"
+                )
 
 
 def runs_of(part: Part, outage: Outage) -> list[int]:
     """Requests of each run that was wholly inside the outage, in order; runs without a request are left out."""
     if part.slug == "nga":
-        # A scheduled run that is repeated after a pause has one row of jobs and one of its own for each attempt.
-        inside = Q(run_started_at__gte=outage.began_at, run_finished_at__lte=outage.ended_at or clock.now())
-        crawls = CrawlRun.objects.filter(inside, http_request_count__gt=0).order_by("run_started_at", "pk")
-        return list(crawls.values_list("http_request_count", flat=True))
+        return list(crawls_in(outage).values_list("http_request_count", flat=True))
     if isinstance(part, Receivers):
         return bursts_of_attempts(outage)
     inside = Q(started_at__gte=outage.began_at, finished_at__lte=outage.ended_at or clock.now())
@@ -246,12 +252,42 @@ def runs_of(part: Part, outage: Outage) -> list[int]:
     return list(rows.order_by("started_at", "pk").values_list("http_request_count", flat=True))
 
 
-def attempts_of(runs: list[int]) -> list[int]:
+def crawls_in(outage: Outage) -> QuerySet[CrawlRun]:
+    """A scheduled run that is repeated after a pause has one row of jobs and one of its own for each attempt."""
+    inside = Q(run_started_at__gte=outage.began_at, run_finished_at__lte=outage.ended_at or clock.now())
+    return CrawlRun.objects.filter(inside, http_request_count__gt=0).order_by("run_started_at", "pk")
+
+
+def most_attempts(part: Part, outage: Outage) -> int:
+    """Requests until the pause. The forum has three formats of a page: the fourth tells a broken topic from a site."""
+    return ATTEMPTS + 1 if part.slug == "nga" and outage.kind == "garbling" and begins_with_topic(outage) else ATTEMPTS
+
+
+def begins_with_topic(outage: Outage) -> bool:
+    first = crawls_in(outage).first()
+    return first is not None and first.run_trigger_text == REREADING
+
+
+def attempts_of(runs: list[int], most: int) -> list[int]:
     """Requests until the pause, and those of each run afterwards: a run with little to read leaves attempts over."""
     first, left = 0, list(runs)
-    while left and (not first or first + left[0] <= ATTEMPTS):
+    while left and (not first or first + left[0] <= most):
         first += left.pop(0)
     return [first, *left] if runs else []
+
+
+def is_calm(burst: list[int], most: int) -> bool:
+    """The promise: so many requests until the pause, and one after each pause."""
+    return not burst or (burst[0] <= most and all(count == 1 for count in burst[1:]))
+
+
+def most_pauses(part: Part, outage: Outage) -> int:
+    """How many pauses of the forum end in an outage of this length. Other parts have pauses of their own."""
+    if part.slug != "nga" or outage.began_at is None:
+        return sys.maxsize
+    left = (outage.ended_at or clock.now()) - outage.began_at
+    ends = accumulate(timedelta(seconds=seconds) for seconds in chain(PAUSES, repeat(PAUSES[-1])))
+    return sum(1 for _end in takewhile(lambda end: end <= left, ends))
 
 
 def failed_attempts(outage: Outage) -> list[Attempt]:
@@ -261,9 +297,15 @@ def failed_attempts(outage: Outage) -> list[Attempt]:
 
 
 def bursts_of_attempts(outage: Outage) -> list[int]:
-    """Failed attempts until the pause, then those after each pause."""
-    count = len(failed_attempts(outage))
-    return [min(count, ATTEMPTS), *[1] * max(count - ATTEMPTS, 0)] if count else []
+    """Failed attempts until the pause, then those after each pause: one that did not wait counts to the one before."""
+    times = [attempt.at for attempt in failed_attempts(outage)]
+    bursts = [len(times[:ATTEMPTS])] if times else []
+    for before, after in pairwise(times[ATTEMPTS - 1 :]):
+        if after - before >= LEAST_BREAK:
+            bursts.append(1)
+        else:
+            bursts[-1] += 1
+    return bursts
 
 
 def is_announced(part: Part, outage: Outage) -> bool:

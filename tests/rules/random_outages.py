@@ -82,7 +82,6 @@ class Part(ABC):
     outages: list[Outage] = field(default_factory=list)
     # Reads happen at every so-manieth step.
     every = 1
-    attempts_after_pause = 1
     # Faults that are an outage of the whole source; a slow site is none.
     outage_kinds = frozenset({"down", "failing", "garbling", "refusing"})
     # Whether every outage is announced, however short.
@@ -212,8 +211,6 @@ class Reddit(Part):
 
 class Nga(Part):
     every = 2
-    # Twelve hours pass between two runs: each makes its own three attempts.
-    attempts_after_pause = 3
 
     def prepare(self, owner: Any) -> None:
         Forum.objects.get_or_create(source_forum_id=7, defaults={"list_url": self.site.url})

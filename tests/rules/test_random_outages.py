@@ -38,9 +38,7 @@ def walk(seed: int, steps: int, owner: Any, patch: pytest.MonkeyPatch, capsys: A
             with capsys.disabled():
                 print(f"\n{line}", end="")
             is_whole = listed == stored and not part.given_up()
-            is_calm = all(count <= ATTEMPTS for count in firsts) and all(
-                count <= part.attempts_after_pause for count in later
-            )
+            is_calm = all(count <= ATTEMPTS for count in firsts) and all(count <= 1 for count in later)
             is_told = opened == resolved and (opened == len(outages) or not part.announces_all)
             if not (is_whole and is_calm and is_told):
                 wrong.append(f"{line} {part.outages}")

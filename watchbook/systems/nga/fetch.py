@@ -193,8 +193,9 @@ def back_off(url: str, failures: int) -> None:
 class SharedPause:
     """The pause of an outage that all jobs of the forum share: three failed requests, then one after each pause.
 
-    Without it every job would send three requests of its own while the site is away. The alert is not opened here:
-    `health` does, from the results of crawls. `is_forced`: a user asks now, and the end of the pause is not awaited.
+    Without it every job would send three requests of its own while the site is away. Each failure is counted alone,
+    because jobs of other processes meet the same outage. The alert is not opened here: `health` does, from the results
+    of crawls. `is_forced`: a user asks now, and the end of the pause is not awaited.
     """
 
     def __init__(self, *, is_forced: bool = False) -> None:
@@ -203,9 +204,9 @@ class SharedPause:
         self._is_forced = is_forced
 
     @property
-    def is_known(self) -> bool:
-        """Whether the site is away, as far as is known: one failed request is then enough."""
-        return self._row is not None
+    def later_failure_count(self) -> int:
+        """How many requests failed after a pause of this outage."""
+        return max(self._row.tries - outage.TRIES[outage.SERVICE], 0) if self._row is not None else 0
 
     def error(self) -> Outage | None:
         """Return the error to raise instead of a request while the pause lasts."""
@@ -215,10 +216,15 @@ class SharedPause:
         seconds = (row.next_try_at - clock.now()).total_seconds()
         return Outage(row.reason, retry_after_seconds=seconds)
 
-    def failed(self, failure: NgaError) -> None:
-        """Count what ended a run: three requests the first time, one after each pause."""
-        for _request in range(1 if self.is_known else outage.TRIES[outage.SERVICE]):
-            self._row = outage.outage(SOURCE, self.host, failure.message, kind=outage.SERVICE, level="")
+    def failed(self, failure: NgaError, *, is_first: bool) -> bool:
+        """Count a failed request; return True if the run must end: the pause begins, or another job decides.
+
+        `is_first`: the run has no failed request before it. Of jobs that meet an outage together only the one that made
+        the row sends more.
+        """
+        _row, is_mine = Row.objects.get_or_create(source=SOURCE, host=self.host, defaults={"began_at": clock.now()})
+        self._row = outage.outage(SOURCE, self.host, failure.message, kind=outage.SERVICE, level="")
+        return self._row.next_try_at is not None or (is_first and not is_mine)
 
     def succeeded(self) -> None:
         if self._row is not None:
@@ -290,10 +296,11 @@ class BoardReader:
     """Reads pages for one run; used by one thread.
 
     A page is requested as JSON (`__output=11`), then `=8`, then HTML. A format that failed where a later one could be
-    read is not requested again in this run; a page that no format can give is that page's own failure. After a busy
-    site, a 5xx status or a broken connection the same address is requested again with growing, random pauses; after a
-    403 the next format. After 3 failed requests in a row the site is at fault: `Outage`, and every further call raises
-    it without a request. The guest check is passed once, as a browser does.
+    read is not requested again in this run. After a busy site, a 5xx status or a broken connection the same address is
+    requested again with growing, random pauses; after a 403 the next format. After 3 failed requests in a row the site
+    is at fault: `Outage`, and every further call raises it without a request. A topic that no format gives is that
+    topic's own failure, until the next request fails, too; a topic list is the site's, if nothing was read before.
+    The guest check is passed once, as a browser does.
 
     Raises only what `errors.py` draws: SiteError ends the run, PageError concerns that one page. And a plain
     WebError when the operator's address of the forum is not allowed.
@@ -302,7 +309,8 @@ class BoardReader:
     def __init__(self, *, requests_per_second: float = 1.0, pause: SharedPause | None = None) -> None:
         """`requests_per_second` is the forum's `request_rate_limit_per_sec`, shared by all workers of all processes.
 
-        Jobs give the `pause` that they share: in a known outage one failed request is enough.
+        Jobs give the `pause` that they share: in a known outage one failed request is enough. It has another format
+        after each pause, so that an outage ends although the site does not give one of them.
         """
         self._spacing_seconds = 1 / max(requests_per_second, SLOWEST)
         self._failures = FailureCount()
@@ -311,10 +319,7 @@ class BoardReader:
         self._refused_forms: set[Form] = set()
         self._pause = pause
         self._ended: SiteError | None = pause.error() if pause else None
-
-    @property
-    def _is_known_away(self) -> bool:
-        return self._pause is not None and self._pause.is_known
+        self._has_read = False
 
     @property
     def http_request_count(self) -> int:
@@ -327,6 +332,11 @@ class BoardReader:
             found = self._in_any_form(ListPage, lambda form: list_address(fid, page, form), page, list(Form))
         except PastEnd:
             return ListPage(fid, "", (), None, None)
+        except (PageBusy, PageUnreadable) as failure:
+            if self._has_read or self._failures.in_a_row < MAX_FAILURES:
+                raise
+            self._fails(failure)
+            raise self._end(failure) from failure
         return found
 
     def author_page(self, uid: int, page: int = 1) -> ListPage:
@@ -364,9 +374,7 @@ class BoardReader:
         self, kind: type[Page], address: Callable[[Form], str], page: int, forms: list[Form], *, tid: int | None = None
     ) -> Page:
         failed: dict[Form, Failure] = {}
-        for form in forms:
-            if form in self._failed_forms:
-                continue
+        for form in self._in_order(forms):
             try:
                 found = self._with_retries(kind, address(form), page)
                 if tid is not None and isinstance(found, TopicPage) and found.tid != tid:
@@ -386,6 +394,12 @@ class BoardReader:
                 return found
         raise _error_of(list(failed.values()))
 
+    def _in_order(self, forms: list[Form]) -> list[Form]:
+        """Return the formats to request. In a known outage only the first is: another one after each pause."""
+        left = [form for form in forms if form not in self._failed_forms]
+        start = self._pause.later_failure_count % len(left) if self._pause is not None and left else 0
+        return left[start:] + left[:start]
+
     def _with_retries(self, kind: type[Page], url: str, page: int) -> Page:
         """Request an address again while the failure may pass. A refused format is not: the next one follows."""
         while True:
@@ -395,23 +409,34 @@ class BoardReader:
                 self._ended = failure
                 raise
             except PageBusy as failure:
-                self._failures.in_a_row += 1
-                if self._failures.in_a_row >= MAX_FAILURES or self._is_known_away:
+                if self._fails(failure):
                     raise self._end(failure) from failure
                 if _is_refused(failure):
                     raise
                 back_off(url, self._failures.in_a_row)
 
     def _count_unreadable(self, error: Failure) -> None:
-        """One page may be unreadable in all three formats; when the next one is, too, the site is at fault."""
-        if self._failures.in_a_row >= MAX_FAILURES or self._is_known_away:
-            raise self._end(_error_of([error])) from error
+        """One page may be unreadable in all three formats; when the next one is, too, the site is at fault.
+
+        So the third is not counted yet: the next failed request, of whichever job, begins the pause.
+        """
+        if self._failures.in_a_row == MAX_FAILURES - 1:
+            self._failures.in_a_row += 1
+            return
+        failure = _error_of([error])
+        if self._fails(failure):
+            raise self._end(failure) from error
+
+    def _fails(self, failure: PageError) -> bool:
+        """Count a failed request; return True if the run must end."""
         self._failures.in_a_row += 1
+        is_enough = self._failures.in_a_row >= MAX_FAILURES
+        if self._pause is None:
+            return is_enough
+        return self._pause.failed(failure, is_first=self._failures.in_a_row == 1) or is_enough
 
     def _end(self, failure: PageError) -> Outage:
         self._ended = Outage(failure.detail, code=failure.code, message=failure.message, answer=failure.answer)
-        if self._pause is not None:
-            self._pause.failed(failure)
         return self._ended
 
     def _learn(self, failed: dict[Form, Failure]) -> None:
@@ -470,6 +495,7 @@ class BoardReader:
         return failure
 
     def _was_useful(self) -> None:
+        self._has_read = True
         self._failures.reset()
         if self._pause is not None:
             self._pause.succeeded()

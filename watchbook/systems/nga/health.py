@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
-from django.db.models import Exists, Min, QuerySet, Subquery
+from django.db.models import Exists, Min, Q, QuerySet, Subquery
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -22,8 +22,22 @@ from watchbook.base import clock
 from watchbook.base.text import Sentence
 from watchbook.core.accounts.models import User
 from watchbook.core.alerts.conditions import open_alert, resolve_alert
-from watchbook.core.health import BLOCKED, ERROR, FAILING, HEALTHY, LATE, NEVER, STATES, Health, HealthItem, worst
+from watchbook.core.health import (
+    BLOCKED,
+    ERROR,
+    FAILING,
+    HEALTHY,
+    LATE,
+    NEVER,
+    STATES,
+    Health,
+    HealthItem,
+    last_use,
+    worst,
+)
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
+from watchbook.core.registry import Use
+from watchbook.systems.nga import options
 from watchbook.systems.nga.models import CrawlRunResult, Forum, RunKind
 from watchbook.systems.nga.parse.errors import SENTENCES
 
@@ -173,6 +187,15 @@ def _remedy(result: CrawlRunResult, *, is_refused: bool) -> str:
     if result.error_code in SENTENCES and result.error_code != "busy":
         return _("If it continues, the layout of the site has changed: update Watchbook. Stored posts are kept.")
     return _("Watchbook retries automatically. If it continues, check the network of this server.")
+
+
+def last_list(after: datetime | None) -> Use | None:
+    """The last topic list that was read with the cookie. For the settings page; without a cookie it was not used."""
+    if not options.COOKIE.value:
+        return None
+    good = Q(error_code="", is_list_complete=True)
+    rows = CrawlRunResult.objects.filter(run_kind=RunKind.LIST)
+    return last_use(rows, "finished_at", good, after=after, answer=failure_text)
 
 
 def crawl_job() -> CrawlJob:

@@ -122,6 +122,7 @@ SOURCE = Source(
             _p("settings", "Boards that need an account"),
             "forum",
             test=f"{PACKAGE}.actions:try_forum",
+            used=f"{PACKAGE}.health:last_list",
         ),
     ),
     jobs=(

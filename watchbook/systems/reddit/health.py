@@ -14,11 +14,12 @@ from watchbook.base import clock
 from watchbook.base.text import Sentence
 from watchbook.core import health as states
 from watchbook.core.accounts.models import User
-from watchbook.core.health import Health, HealthItem
+from watchbook.core.health import Health, HealthItem, last_use
+from watchbook.core.registry import Use
 from watchbook.systems.reddit import options, records
 from watchbook.systems.reddit.fetch import outage as outages
 from watchbook.systems.reddit.fetch.outage import Outage
-from watchbook.systems.reddit.models import CommentListing, CommunityCache, Outcome
+from watchbook.systems.reddit.models import CommentListing, CommunityCache, Crawl, Outcome
 from watchbook.systems.reddit.models.communities import REFUSALS
 
 LATE_AFTER = timedelta(hours=1)
@@ -86,6 +87,25 @@ def items(user: User | None = None) -> list[HealthItem]:
         )
         for each in CommunityCache.objects.order_by("community_name")
     ]
+
+
+# Outcomes of a service that fails: they say nothing about the access before an outage begins.
+_OTHER = (Outcome.BUSY, Outcome.THROTTLED, Outcome.UPSTREAM, Outcome.UNREACHABLE, Outcome.GARBAGE)
+
+
+def last_access(after: datetime | None) -> Use | None:
+    """The last crawl to which Reddit answered, or the open outage. For the settings page."""
+    if not options.is_live():
+        return None
+    rows = Crawl.objects.exclude(outcome__in=_OTHER)
+    good = ~Q(outcome__in=[Outcome.AUTH, Outcome.WALL])
+    use = last_use(rows, "crawled_at", good, after=after, answer=lambda crawl: str(reason_of(crawl.outcome)))
+    outage = outages.current()
+    if outage is None or (after and outage.last_failure_at < after):
+        return use
+    success_at = None if use is None else use.at if use.is_ok else use.other_at
+    reason = str(reason_of(outage.outcome))
+    return Use(False, outage.last_failure_at, outage.since, reason, other_at=success_at)
 
 
 def community_health(

@@ -239,6 +239,7 @@ SOURCE = Source(
             _p("settings", "Posts, edits and removals of communities"),
             "community",
             test=f"{PACKAGE}.actions:try_access",
+            used=f"{PACKAGE}.health:last_access",
         ),
     ),
     jobs=(*CRAWL_JOBS, *MONITOR_JOBS, *MAINTENANCE_JOBS),

@@ -15,15 +15,15 @@ from watchbook.core.jobs.runner import GiveUp, JobContext, Later, Outcome
 from watchbook.systems.nga import health, options
 from watchbook.systems.nga.errors import NgaError, Paused, SiteError
 from watchbook.systems.nga.fetch import BoardReader, SharedPause
-from watchbook.systems.nga.jobs.topic import TopicReader
-from watchbook.systems.nga.models import CrawlRun, CrawlRunThread, Forum, RunKind, Thread
-from watchbook.systems.nga.models.runs import THREAD_FAILED
+from watchbook.systems.nga.jobs.topic import PAUSE_SECONDS, TopicReader
+from watchbook.systems.nga.models import CrawlRun, CrawlRunResult, Forum, RunKind, Thread
 from watchbook.systems.nga.parse import ListPage, TopicRecord
 from watchbook.systems.nga.store.lists import ListReading, ensure_forum, store_list_page
 from watchbook.systems.nga.store.runs import (
     BY_HAND,
     SCHEDULED,
     begin_run,
+    last_failures,
     save_counts,
     save_result,
     skip_thread,
@@ -125,7 +125,6 @@ def _is_last(page: ListPage, number: int) -> bool:
 
 log = logging.getLogger(__name__)
 
-PAUSE_SECONDS = 60.0
 # After an outage a scheduled run is repeated after this time, three times in all; then the next slot follows.
 OUTAGE_SECONDS = 900.0
 
@@ -142,7 +141,7 @@ def crawl(ctx: JobContext, fid: int | None = None) -> Outcome:
     boards = Forum.objects.crawled()
     forums = boards if fid is None else boards.filter(source_forum_id=fid)
     found = []
-    for forum in forums:
+    for forum in failed_boards_last(forums):
         found.append(Crawl(ctx, forum).crawl_board())
         if isinstance(found[-1].failure, SiteError):
             break  # all boards are on one site: the others would fail for the same reason
@@ -175,13 +174,24 @@ def _figures(found: list[Crawl]) -> dict[str, Any]:
     return found[0].figures() if len(found) == 1 else {"forums": [one.figures() for one in found]}
 
 
+def failed_boards_last(forums: Iterable[Forum]) -> list[Forum]:
+    """Keep the order, but put boards last whose previous crawl failed, the newest failure after all others.
+
+    A list that no format gives ends the run. In the next run another board decides whether the site is away.
+    """
+    listed = list(forums)
+    asked = CrawlRunResult.objects.filter(run_kind=RunKind.LIST, crawl_run__http_request_count__gt=0)
+    newest = asked.filter(crawl_run__forum__in=listed).order_by().values("crawl_run__forum").annotate(last=Max("pk"))
+    rows = CrawlRunResult.objects.filter(pk__in=newest.values("last"), is_list_complete=False)
+    failures = dict(rows.values_list("crawl_run__forum", "pk"))
+    return sorted(listed, key=lambda forum: failures.get(forum.pk, 0))
+
+
 def failed_last(threads: Iterable[Thread]) -> list[Thread]:
     """Keep the order, but put topics last whose previous crawl failed: one broken topic must not stop the others."""
     listed = list(threads)
-    newest = CrawlRunThread.objects.filter(thread__in=listed).order_by().values("thread_id").annotate(last=Max("pk"))
-    failed = CrawlRunThread.objects.filter(THREAD_FAILED, pk__in=newest.values("last"))
-    broken = set(failed.values_list("thread_id", flat=True))
-    return sorted(listed, key=lambda thread: thread.pk in broken)
+    failures = last_failures(thread.pk for thread in listed)
+    return sorted(listed, key=lambda thread: failures.get(thread.pk, 0))
 
 
 class Crawl:

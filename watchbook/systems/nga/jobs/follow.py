@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -21,7 +21,7 @@ from watchbook.systems.nga.models import FollowedAuthor, FollowedThread, Forum, 
 from watchbook.systems.nga.parse import ListPage
 from watchbook.systems.nga.store import follow
 from watchbook.systems.nga.store.publish import left_news, send_news
-from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, save_counts, save_result, window_of
+from watchbook.systems.nga.store.runs import FOLLOWING, begin_run, last_failures, save_counts, save_result, window_of
 
 log = logging.getLogger(__name__)
 THREAD = "nga.thread"
@@ -41,7 +41,7 @@ def check_followed(ctx: JobContext) -> Outcome:
         with ctx.writing():
             send_news(thread)
     failure: NgaError | None = None
-    for forum, rows in groupby(follow.due(ctx.now), key=lambda row: row.thread.forum):
+    for forum, rows in groupby(_in_order(follow.due(ctx.now)), key=lambda row: row.thread.forum):
         failure = _check_board(ctx, forum, rows, counts)
         if failure is not None:
             break  # all boards are on one site
@@ -50,6 +50,17 @@ def check_followed(ctx: JobContext) -> Outcome:
         error = {"code": failure.code, "message": failure.summary}
         return Outcome("failed", {**counts, "error": error})
     return Outcome("done", dict(counts)) if counts else NOTHING_TO_DO
+
+
+def _in_order(rows: Sequence[FollowedThread]) -> list[FollowedThread]:
+    """Board by board; topics whose previous reading failed come last, the newest failure after all others."""
+    failures = last_failures(row.thread_id for row in rows)
+    failed_at = {row.pk: failures.get(row.thread_id, 0) for row in rows}
+    boards: dict[int, int] = {}
+    for row in rows:
+        board = row.thread.forum_id
+        boards[board] = min(failed_at[row.pk], boards.get(board, failed_at[row.pk]))
+    return sorted(rows, key=lambda row: (boards[row.thread.forum_id], row.thread.forum_id, failed_at[row.pk]))
 
 
 def _check_authors(ctx: JobContext, counts: Counter[str]) -> SiteError | None:
@@ -105,7 +116,7 @@ def _queue_news(author: FollowedAuthor, found: AuthorLists, now: datetime, count
     work: dict[int, dict[str, Any]] = {tid: {"pids": pids} for tid, pids in replies.items()}
     work |= {tid: {} for tid in past} | {tid: {"follow": True} for tid in topics}
     for tid, more in work.items():
-        queue.enqueue(THREAD, {"tid": tid, **more}, exclusive=f"{THREAD}:{tid}")
+        queue.enqueue(THREAD, {"tid": tid, "waits": True, **more}, exclusive=f"{THREAD}:{tid}")
     counts["new_topics"] += len({*topics, *past})
     counts["new_replies"] += sum(len(pids) for pids in replies.values())
     if found.past:

@@ -21,6 +21,7 @@ from watchbook.systems.nga.store.runs import (
     begin_run,
     begin_thread,
     finish_row,
+    last_failures,
     save_counts,
     save_result,
     window_of,
@@ -38,6 +39,8 @@ def reread(ctx: JobContext) -> Outcome:
     """Read the due pages with the most expected edits. An outage ends the run; the rest stays due."""
     allowed = runs.requests_left(ctx.now)
     chosen = runs.due(ctx.now, allowed) if allowed > 0 else []
+    failures = last_failures(row.thread_id for row in chosen)
+    chosen.sort(key=lambda row: failures.get(row.thread_id, 0))
     threads = Thread.objects.select_related("forum").in_bulk({row.thread_id for row in chosen})
     boards: dict[Forum, dict[Thread, list[int]]] = {}
     for row in chosen:

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import DataError, IntegrityError
 
-from watchbook.core.jobs.runner import GiveUp, JobContext, Outcome
+from watchbook.core.jobs.runner import GiveUp, JobContext, Later, Outcome
 from watchbook.systems.nga.errors import NgaError, PageUnreadable, PastEnd, SiteError, TopicGone
-from watchbook.systems.nga.fetch import BoardReader
+from watchbook.systems.nga.fetch import BoardReader, SharedPause
 from watchbook.systems.nga.models import (
     MOST_PAGES,
     CrawlRun,
@@ -43,6 +43,8 @@ from watchbook.systems.nga.store.runs import (
 from watchbook.systems.nga.store.versions import PageReading
 
 log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 60.0
 
 
 @dataclass
@@ -231,16 +233,21 @@ def read_thread(
     fid: int | None = None,
     follow: bool = False,
     pids: Sequence[int] = (),
+    waits: bool = False,
 ) -> Outcome:
     """Crawl one topic to its end, or only some pages of it. A topic that is not in the archive is added.
 
-    With `pids` only the pages that hold these posts.
+    With `pids` only the pages that hold these posts. With `waits` an outage does not end the run: it is repeated after
+    the pause. For a user who asks for a topic it does, with its reason.
     """
     thread = Thread.objects.numbered(tid, fid).select_related("forum").first()
-    reader = BoardReader(requests_per_second=thread.forum.requests_per_second if thread else 1.0)
+    pause = SharedPause(is_forced=not waits)
+    reader = BoardReader(requests_per_second=thread.forum.requests_per_second if thread else 1.0, pause=pause)
+    if waits and (away := pause.error()):
+        raise _later(away)
     held: dict[int, TopicPage] = {}
     if thread is None:
-        page = _first_page(reader, tid)
+        page = _first_page(reader, tid, waits=waits)
         with ctx.writing():
             thread = following.store_topic(page, ctx.now)
         held = {1: page}
@@ -272,6 +279,8 @@ def read_thread(
             following.store_counts(thread, topic.last_page, ctx.now)
         save_counts(run, ctx.now, is_finished=True)
         save_result(run, RunKind.TOPIC, failure, ctx.now, is_list_complete=False)
+    if failure is not None and waits:
+        raise _later(failure)
     return Outcome("done" if topic.work.is_ok else "failed", _figures(topic, tid, failure))
 
 
@@ -281,13 +290,19 @@ def begin_at_last_post(thread: Thread) -> None:
         thread.crawl_backfill_next_page_number = thread.floor_page_count or 1
 
 
-def _first_page(reader: BoardReader, tid: int) -> TopicPage:
+def _later(failure: NgaError) -> Later:
+    return Later(failure.retry_after_seconds or PAUSE_SECONDS, failure.message)
+
+
+def _first_page(reader: BoardReader, tid: int, *, waits: bool) -> TopicPage:
     """Fetch the first page of a topic that is not in the archive."""
     try:
         page = reader.topic_page(tid, 1)
     except TopicGone as gone:
         raise GiveUp(gone.summary, "unknown_topic") from None
     except NgaError as failure:
+        if waits and isinstance(failure, SiteError):
+            raise _later(failure) from None
         raise GiveUp(failure.summary, failure.code) from None
     if not (page.is_complete(1) and page.floors and page.fid and page.title):
         raise GiveUp("The first page of the topic is not complete.", "missing_part")

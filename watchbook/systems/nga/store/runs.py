@@ -17,7 +17,7 @@ from datetime import date, datetime, timedelta
 from itertools import chain
 from math import ceil, log
 
-from django.db.models import Sum
+from django.db.models import Max, Sum
 
 from watchbook.base.clock import SHANGHAI
 from watchbook.base.store.rows import Columns
@@ -35,6 +35,7 @@ from watchbook.systems.nga.models import (
     ThreadPageReading,
     ThreadReadingState,
 )
+from watchbook.systems.nga.models.runs import THREAD_FAILED
 from watchbook.systems.nga.parse import FloorRecord
 from watchbook.systems.nga.parse.records import FLOORS_PER_PAGE
 from watchbook.systems.nga.store.publish import GONE, publish_topics, send_news
@@ -50,6 +51,18 @@ def window_of(now: datetime) -> tuple[date, date]:
     """The last three natural days of Shanghai, today included."""
     today = now.astimezone(SHANGHAI).date()
     return today - timedelta(days=WINDOW_DAYS - 1), today
+
+
+def last_failures(threads: Iterable[int]) -> dict[int, int]:
+    """Return the newest row of each topic whose previous reading failed.
+
+    Sorted by it, topics that failed come last and take turns: in an outage the first request of a run decides, and a
+    topic that can never be read must not decide twice.
+    """
+    rows = CrawlRunThread.objects.filter(thread__in=list(threads))
+    newest = rows.order_by().values("thread_id").annotate(last=Max("pk"))
+    failed = CrawlRunThread.objects.filter(THREAD_FAILED, pk__in=newest.values("last"))
+    return dict(failed.values_list("thread_id", "pk"))
 
 
 @dataclass

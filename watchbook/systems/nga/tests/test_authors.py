@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from click.testing import CliRunner
 from django.urls import reverse
@@ -9,7 +11,7 @@ from django.urls import reverse
 from watchbook.base import clock
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import alice, client_of, operator
-from watchbook.core.jobs import runner
+from watchbook.core.jobs import queue, runner
 from watchbook.core.jobs.models import JobRun
 from watchbook.systems.nga import actions
 from watchbook.systems.nga.cli import group
@@ -106,7 +108,7 @@ def test_older_topics_are_archived_page_by_page_until_the_end_of_the_list(board,
             figures = runner.run_now("nga.follow").progress
         assert figures["http_request_count"] == requests
         runs = JobRun.objects.filter(name="nga.thread")
-        assert {tuple(run.args) for run in runs} <= {("tid",)}  # archived, not followed
+        assert {tuple(run.args) for run in runs} <= {("tid", "waits")}  # archived, not followed
         queued.append({run.args["tid"] for run in runs})
         runs.delete()
     assert [len(tids) for tids in queued] == [35, 6, 0]
@@ -128,6 +130,30 @@ def test_outage_keeps_the_author_due(board, uid):
     assert figures["error"]["code"]
     row = FollowedAuthor.objects.get()
     assert (row.failure_count, row.next_check_at <= board.world.moment) == (0, True)
+
+
+def test_outage_loses_no_topic_that_waits_and_costs_three_requests(board, uid):
+    older = {board.world.add_topic(f"旧帖 {number}", author="灯塔人", fid=ELSEWHERE) for number in range(4)}
+    board.world.advance(hours=1)
+    actions.unfollow_author(uid)
+    with clock.set_to(board.world.moment):
+        actions.follow_author(str(uid), with_past=True)
+        runner.run_now("nga.follow")
+    with board.outage():
+        assert [crawl_queued(board, minutes=minutes) for minutes in (0, 0.5, 2, 4)] == [3, 0, 1, 0]
+    assert set(JobRun.objects.filter(name="nga.thread").values_list("state", "attempt")) == {("queued", 0)}
+    crawl_queued(board, minutes=60)
+    assert older <= set(Thread.objects.values_list("source_thread_id", flat=True))
+    assert not JobRun.objects.filter(name="nga.thread").exclude(state="done").exists()
+
+
+def crawl_queued(board, *, minutes):
+    """Run the crawls of single topics that are due so many minutes later; return the requests that they sent."""
+    before = board.log.count()
+    with clock.set_to(board.world.moment + timedelta(minutes=minutes)):
+        for queued in JobRun.objects.filter(name="nga.thread", state="queued", due_at__lte=clock.now()):
+            runner.execute(queue.claim(queued, "test"))
+    return board.log.count() - before
 
 
 def test_list_that_cannot_be_read_is_tried_later(board, uid):

@@ -141,4 +141,4 @@ def test_author_whose_check_was_killed_loses_no_topic_and_queues_none_twice(boar
     with clock.set_to(board.world.moment):
         run_now("nga.follow")
     queued = JobRun.objects.filter(name="nga.thread", state="queued")
-    assert [run.args for run in queued] == [{"tid": tid, "follow": True}]
+    assert [run.args for run in queued] == [{"tid": tid, "waits": True, "follow": True}]

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from standins.nga_board import NgaBoard
 from standins.server import Answer
 from watchbook.base import clock
 from watchbook.base.testing.people import alice
@@ -115,6 +116,10 @@ def empty_list(board, monkeypatch):
     board.faults.on("/thread.php").answer(200, body=body)
 
 
+def cut_formats(board, *formats):
+    board.cut_json(forms=formats)
+
+
 def state_now(board):
     with clock.set_to(board.world.moment):
         return health().state
@@ -213,36 +218,114 @@ class TestOutage:
             assert done.due_at - clock.now() >= timedelta(minutes=10)
             assert health().next_try_at == done.due_at
 
-    def test_jobs_share_the_pause_of_an_outage(self, board, crawler, topics):
-        """Three requests in all, then one after each pause, whichever job is due."""
+
+def run_scheduled(board, moment, *names):
+    """Run what the scheduler would run at this moment; return the formats of the requests that it sent."""
+    before = board.log.count()
+    with clock.set_to(moment):
+        for name in names:
+            job = registry.jobs()[name]
+            if job.wanted is None or registry.load(job.wanted)(clock.now()):
+                run = queue.enqueue(name, key=f"{name}@{clock.now().isoformat()}", due_at=clock.now())
+                runner.execute(queue.claim(run, "test"))
+    return [request.params.get("__output", "html") for request in board.log.all()[before:]]
+
+
+class TestSharedPause:
+    """Three requests in all, then one after each pause, whichever job is due."""
+
+    @pytest.fixture
+    def topics(self, board, crawler):
+        """Followed topics whose pages are due to be read again, too."""
+        made = [board.world.add_topic(f"[讨论]第{number}帖") for number in range(3)]
         crawler.crawl()
         with clock.set_to(board.world.moment):
-            actions.follow(thread_of(topics[0]))
-            actions.follow(thread_of(topics[1]))
-        board.world.advance(days=4)  # pages are due to be read again, too
-        now, before = board.world.moment, board.log.count()
+            for tid in made[:2]:
+                actions.follow(thread_of(tid))
+        board.world.advance(days=4)
+        return made
 
-        def run_all(after: timedelta) -> int:
-            asked = board.log.count()
-            with clock.set_to(now + after):
-                for name in ("nga.follow", "nga.reread", "nga.crawl"):
-                    job = registry.jobs()[name]
-                    if registry.load(job.wanted)(clock.now()):
-                        run = queue.enqueue(name, key=f"{name}@{clock.now().isoformat()}", due_at=clock.now())
-                        runner.execute(queue.claim(run, "test"))
-            return board.log.count() - asked
-
-        with board.outage():
-            assert run_all(timedelta()) == 3
-            assert run_all(timedelta(seconds=30)) == 0
-            assert run_all(timedelta(minutes=2)) == 1
-            assert run_all(timedelta(minutes=4)) == 0
-            assert run_all(timedelta(minutes=10)) == 1
-        assert board.log.count() - before == 5
-        assert run_all(timedelta(hours=2)) > 3
+    @pytest.mark.parametrize(
+        ("fail", "first"),
+        [
+            (server_error, 3),
+            (forbidden, 3),
+            # Three formats of one topic; the fourth request tells a broken topic from a broken site.
+            (garbage, 4),
+        ],
+    )
+    def test_jobs_share_the_pause_of_an_outage(self, board, topics, monkeypatch, fail, first):
+        names = ("nga.follow", "nga.reread", "nga.crawl")
+        now = board.world.moment
+        fail(board, monkeypatch)
+        minutes = {0: first, 0.5: 0, 2: 1, 4: 0, 10: 1}
+        for after, count in minutes.items():
+            assert len(run_scheduled(board, now + timedelta(minutes=after), *names)) == count, after
+        board.faults.clear()
+        assert len(run_scheduled(board, now + timedelta(hours=2), *names)) > 3
         assert not Outage.objects.exists()
         with clock.set_to(now + timedelta(hours=2)):
             assert not Alert.objects.open().exists()
+
+    @pytest.mark.parametrize("fail", [garbage, empty, empty_list])
+    def test_unreadable_list_pauses_the_next_crawl(self, board, topics, monkeypatch, fail):
+        now = board.world.moment
+        fail(board, monkeypatch)
+        minutes = {0: ["11", "8", "html"], 0.5: [], 2: ["11"], 4: [], 10: ["8"], 40: ["html"]}
+        for after, formats in minutes.items():
+            assert run_scheduled(board, now + timedelta(minutes=after), "nga.crawl") == formats, after
+        assert Alert.objects.filter(source="nga").count() == 1
+        board.faults.clear()
+        assert run_scheduled(board, now + timedelta(hours=3), "nga.crawl")
+        assert not Outage.objects.exists()
+        assert Alert.objects.filter(source="nga").count() == 1
+        assert not Alert.objects.open().exists()
+
+    def test_page_that_no_format_gives_warns_the_next_job(self, board, topics, monkeypatch):
+        """The first job has no other page to request. The next one sends one request, not three."""
+        with clock.set_to(board.world.moment):
+            actions.unfollow(thread_of(topics[1]))
+        garbage(board, monkeypatch)
+        now = board.world.moment
+        assert len(run_scheduled(board, now, "nga.follow")) == 3
+        assert len(run_scheduled(board, now, "nga.crawl")) == 1
+        assert not run_scheduled(board, now + timedelta(seconds=1), "nga.crawl", "nga.reread")
+
+    @pytest.mark.parametrize("break_formats", [NgaBoard.block_form, cut_formats])
+    @pytest.mark.parametrize("formats", [("11",), ("11", "8")])
+    def test_outage_ends_although_one_format_stays_broken(self, board, topics, break_formats, formats):
+        now = board.world.moment
+        with board.outage():
+            assert len(run_scheduled(board, now, "nga.crawl")) == 3
+        break_formats(board, *formats)
+        asked = []
+        for minutes in (2, 10, 40):
+            asked.append(run_scheduled(board, now + timedelta(minutes=minutes), "nga.crawl"))
+            if not Outage.objects.exists():
+                break
+        assert asked[:-1] == [["11"], ["8"]][: len(formats)]
+        assert asked[-1][0] == {1: "8", 2: "html"}[len(formats)]
+        assert Outage.objects.count() == 0
+
+    def test_topic_that_no_format_gives_does_not_prolong_an_outage(self, board, topics):
+        """After each pause another topic decides."""
+        now = board.world.moment
+        with board.outage():
+            assert len(run_scheduled(board, now, "nga.follow")) == 3
+        broken = board.log.all()[-1].params["tid"]
+        board.cut_json(tid=int(broken), forms=("11", "8", "html"), keep=0.3)
+        assert len(run_scheduled(board, now + timedelta(minutes=2), "nga.follow")) == 4
+        assert board.log.all()[-4].params["tid"] != broken
+
+    def test_board_whose_list_is_broken_does_not_stop_the_others(self, board, topics):
+        """Boards that failed take turns at the end, so that another board ends the outage."""
+        Forum.objects.create(source_forum_id=-7, list_url="x")
+        tid = board.world.add_topic("别处", fid=-7)
+        board.faults.on("/thread.php", when=lambda request: request.params["fid"] == "7").answer(200, body=b"")
+        now = board.world.moment
+        assert len(run_scheduled(board, now, "nga.crawl")) == 3
+        assert len(run_scheduled(board, now + timedelta(minutes=2), "nga.crawl")) == 2 + 3
+        assert thread_of(tid).posts.count() == 1
 
 
 class TestRepairInOutage:

@@ -9,8 +9,8 @@ import pytest
 from standins.nga_board import NgaBoard
 from watchbook.base.web import rate_limit
 from watchbook.base.web.address import check_url
-from watchbook.systems.nga import errors
-from watchbook.systems.nga.fetch import BoardReader, back_off, pause_seconds
+from watchbook.systems.nga import errors, fetch
+from watchbook.systems.nga.fetch import BoardReader, SharedPause, back_off, pause_seconds
 
 pytestmark = pytest.mark.django_db
 
@@ -162,6 +162,39 @@ def test_maintenance_page_for_two_topics_is_an_outage(board, topic, reader):
         with pytest.raises(errors.Outage):
             reader.topic_page(topic, 1)
     assert board.log.count() == 4
+
+
+def test_jobs_that_meet_an_outage_together_share_its_three_requests(board, topic, monkeypatch):
+    """The second job began before the outage was known, and sends its request between two of the first."""
+    first, second = (BoardReader(pause=SharedPause()) for _ in range(2))
+
+    def ask_with_the_second(url: str, failures: int) -> None:
+        with pytest.raises(errors.Outage):
+            second.list_page(7, 1)
+
+    monkeypatch.setattr(fetch, "back_off", ask_with_the_second)
+    board.outage()
+    with pytest.raises(errors.Outage):
+        first.topic_page(topic, 1)
+    assert (first.http_request_count, second.http_request_count) == (2, 1)
+    assert SharedPause().error() is not None
+
+
+def test_list_that_no_format_gives_is_an_outage(board, topic, reader):
+    board.faults.on("*").answer(200, body=b"<html><body>Back soon</body></html>")
+    for _ in range(10):
+        with pytest.raises(errors.Outage):
+            reader.list_page(7, 1)
+    assert asked(board) == ["11", "8", "html"]
+
+
+def test_later_list_page_that_no_format_gives_fails_alone(board, topic, reader):
+    assert reader.list_page(7, 1).topics
+    board.faults.on("/thread.php").answer(200, body=b"<html><body>Back soon</body></html>")
+    with pytest.raises(errors.PageUnreadable):
+        reader.list_page(7, 2)
+    assert reader.topic_page(topic, 1).tid == topic
+    assert asked(board) == ["11", "11", "8", "html", "11"]
 
 
 @pytest.mark.parametrize("fault", ["reset_before_headers", "close_before_headers"])

@@ -143,7 +143,6 @@ INFO_IDS = 100
 # The default rate limit of the client allows one request at a time per host. Reddit allows more, counted over
 # all processes, so `fetch.rate_limit` replaces it.
 _client = Client(is_paced=False)
-_failures = outage.Failures()
 os.register_at_fork(after_in_child=_client.reset)
 
 
@@ -174,8 +173,8 @@ def _listing(path: str, params: Mapping[str, str]) -> Listing:
     except ClientRefused as error:
         raise error if error.outcome == Outcome.BUSY or _is_pause(error) else outage.begin(error) from None
     except RequestFailed as error:
-        failed, is_enough = error, _failures.add()
-    with _failures.retrying:
+        failed, is_enough = error, outage.add_failure()
+    with outage.retrying():
         return _retry(address, failed, is_enough=is_enough)
 
 
@@ -190,7 +189,7 @@ def _retry(address: str, error: RequestFailed, *, is_enough: bool) -> Listing:
             try:
                 return _read(address)
             except RequestFailed:
-                if _failures.add():
+                if outage.add_failure():
                     raise outage.begin(error) from None
         _read(f"{options.OAUTH_URL.value.rstrip('/')}/api/info?id=t3_1&raw_json=1")
     except ClientRefused as refused:
@@ -213,7 +212,7 @@ def _wait_before_retry(address: str) -> None:
 
 def _read(address: str) -> Listing:
     """Send one request and parse the listing. A success or a refusal of one community ends an outage."""
-    answer, is_outage = _get(address)
+    answer, is_failing = _get(address)
     error = error_of(answer)
     if error is not None and not isinstance(error, Refused):
         if error.outcome == Outcome.THROTTLED:
@@ -223,8 +222,7 @@ def _read(address: str) -> Listing:
         listing = parse_listing(answer.body) if error is None else None
     except NotAListing as wrong:
         raise RequestFailed(Outcome.GARBAGE, str(wrong)) from None
-    _failures.reset()
-    if is_outage:
+    if is_failing:
         outage.end()
     if listing is None:
         assert error is not None
@@ -233,15 +231,15 @@ def _read(address: str) -> Listing:
 
 
 def _get(address: str) -> tuple[Answer, bool]:
-    """Send the request; replace an expired token once. Return the response and whether an outage was open."""
-    answer, is_outage = _ask(address)
-    return (answer, is_outage) if answer.status != 401 else _ask(address)
+    """Send the request; replace an expired token once. Return the response and whether attempts before it failed."""
+    answer, is_failing = _ask(address)
+    return (answer, is_failing) if answer.status != 401 else _ask(address)
 
 
 def _ask(address: str) -> tuple[Answer, bool]:
     token = current_token(_client)
     try:
-        with rate_limit.slot() as is_outage:
+        with rate_limit.slot() as is_failing:
             answer = _client.get(
                 address,
                 headers={"User-Agent": options.USER_AGENT.value, "Accept": "application/json"},
@@ -256,7 +254,7 @@ def _ask(address: str) -> tuple[Answer, bool]:
     _apply_rate_headers(answer)
     if answer.status == 401:
         discard_token(token)
-    return answer, is_outage
+    return answer, is_failing
 
 
 def _apply_rate_headers(answer: Answer) -> None:

@@ -1,19 +1,23 @@
 """The outage that all processes share: why Reddit cannot be read, since when, and when the next attempt follows.
 
 A refusal of the whole client (sign-in, block, rate limit) begins an outage with the first response. Failures of the
-service (no connection, 5xx, unreadable responses) begin one after three failed attempts in a row, the last of them a
-request that concerns no community: a single broken community is not an outage. While the pause lasts, no request is
+service (no connection, 5xx, unreadable responses) begin one after three failed attempts in a row, those of all
+processes counted together, the last of one process a request that concerns no community: a single broken community is
+not an outage. While the pause lasts, no request is
 sent; each failed attempt after it doubles the pause.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from threading import Lock
 from typing import Any
 
 from watchbook.base import clock
+from watchbook.systems.reddit import options
 from watchbook.systems.reddit.fetch import rate_limit
 from watchbook.systems.reddit.fetch.errors import ClientRefused, RedditError
 from watchbook.systems.reddit.fetch.rate_limit import Bucket
@@ -23,6 +27,7 @@ ATTEMPTS_UNTIL_OUTAGE = 3
 MIN_PAUSE = timedelta(minutes=1)
 FIRST_PAUSE = timedelta(minutes=5)
 MAX_PAUSE = timedelta(hours=1)
+WAIT_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,12 @@ def begin(error: RedditError) -> ClientRefused:
 
 
 def end() -> None:
-    """Close the outage: a request has succeeded."""
-    rate_limit.change(lambda bucket: bucket.outage.clear())
+    """Close the outage: a request has succeeded. The next failed attempt is the first again."""
+
+    def step(bucket: Bucket) -> None:
+        bucket.outage, bucket.failures = {}, 0
+
+    rate_limit.change(step)
 
 
 def end_pause() -> None:
@@ -86,22 +95,41 @@ def end_pause() -> None:
         rate_limit.change(lambda bucket: bucket.outage.update(retry_at=_ms(clock.now())) if bucket.outage else None)
 
 
-class Failures:
-    """Failed attempts in a row of this process. One thread at a time retries, so that attempts do not multiply."""
+def add_failure() -> bool:
+    """Count a failed attempt of any process. Return True if it is enough to begin an outage."""
 
-    def __init__(self) -> None:
-        self.retrying = Lock()
-        self._lock = Lock()
-        self._count = 0
+    def step(bucket: Bucket) -> bool:
+        bucket.failures += 1
+        return bucket.failures >= ATTEMPTS_UNTIL_OUTAGE
 
-    def add(self) -> bool:
-        """Count a failure. Return True if it is enough to begin an outage."""
-        with self._lock:
-            self._count += 1
-            return self._count >= ATTEMPTS_UNTIL_OUTAGE
+    return rate_limit.change(step)
 
-    def reset(self) -> None:
-        self._count = 0
+
+@contextmanager
+def retrying() -> Iterator[None]:
+    """One thread of one process at a time tries again, so that attempts do not multiply. The others wait for it."""
+    lease_ms = int((2 * options.REQUEST_TIMEOUT.value + 5) * 1000)
+    mine = 0
+
+    def take(bucket: Bucket) -> bool:
+        nonlocal mine
+        now = rate_limit.now_ms()
+        if now < bucket.retrying_until <= now + lease_ms:
+            return False
+        mine = bucket.retrying_until = now + lease_ms
+        return True
+
+    def release(bucket: Bucket) -> None:
+        # After its end another process may hold the lease.
+        if bucket.retrying_until == mine:
+            bucket.retrying_until = 0
+
+    while not rate_limit.change(take):
+        time.sleep(WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        rate_limit.change(release)
 
 
 def _ms(moment: datetime) -> int:

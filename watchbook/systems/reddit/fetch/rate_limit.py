@@ -51,6 +51,9 @@ class Bucket:
         self.lowered_until: int = state.get("lowered_until", 0)
         # The open outage, see fetch/outage.py; empty if there is none.
         self.outage: dict[str, Any] = dict(state.get("outage", {}))
+        # Failed attempts in a row, and until when one thread of one process tries again, see fetch/outage.py.
+        self.failures: int = state.get("failures", 0)
+        self.retrying_until: int = state.get("retrying_until", 0)
 
     def as_state(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -68,7 +71,7 @@ class Bucket:
     def check_outage(self, now: int) -> None:
         """Raise ClientRefused while the pause of an outage lasts. Changed credentials end the outage."""
         if self.outage and self.outage["credentials"] != credentials():
-            self.outage = {}
+            self.outage, self.failures = {}, 0
         wait = (self.outage["retry_at"] - now) / MS if self.outage else 0
         if wait > 0:
             raise ClientRefused(self.outage["outcome"], self.outage["detail"], wait_seconds=wait)
@@ -157,18 +160,18 @@ def limits() -> Limits:
 
 @contextmanager
 def slot(max_wait_seconds: float = MAX_WAIT_SECONDS) -> Iterator[bool]:
-    """Hold a slot of the rate limit during a request; yield whether an outage is open.
+    """Hold a slot of the rate limit during a request; yield whether attempts before it failed.
 
     Raise ClientRefused if no slot is free in time, or while the pause of an outage lasts.
     """
     token = uuid4().hex[:12]
     ends = time.monotonic() + max_wait_seconds
-    is_outage = False
+    is_failing = False
 
     def take(bucket: Bucket) -> int:
-        nonlocal is_outage
+        nonlocal is_failing
         bucket.check_outage(int(clock.now().timestamp() * MS))
-        is_outage = bool(bucket.outage)
+        is_failing = bool(bucket.outage or bucket.failures)
         return bucket.take(token, now_ms(), limits())
 
     while (wait := change(take, granting=True)) > 0:
@@ -177,7 +180,7 @@ def slot(max_wait_seconds: float = MAX_WAIT_SECONDS) -> Iterator[bool]:
             raise ClientRefused(Outcome.BUSY, "the shared limit is used up", wait_seconds=max(wait / MS, 1.0))
         time.sleep(min(wait / MS * random.uniform(1.0, 1.1), max(left, 0.01), MAX_SLEEP_SECONDS))
     try:
-        yield is_outage
+        yield is_failing
     finally:
         change(lambda bucket: bucket.release(token, now_ms()))
 

@@ -11,17 +11,13 @@ from click.testing import CliRunner
 from watchbook.base import clock
 from watchbook.core.alerts.models import Alert
 from watchbook.systems.reddit.cli import group
-from watchbook.systems.reddit.fetch import client, outage
+from watchbook.systems.reddit.fetch import outage, rate_limit
+from watchbook.systems.reddit.fetch.errors import RequestFailed
 from watchbook.systems.reddit.health import health
-from watchbook.systems.reddit.models import CommunityCache
+from watchbook.systems.reddit.models import CommunityCache, Outcome
 
 NAMES = [f"made{number:02}" for number in range(14)]
 MAX_ATTEMPTS = 3
-
-
-@pytest.fixture(autouse=True)
-def no_failures_before():
-    client._failures.reset()
 
 
 def wrong_secret(scanner, monkeypatch):
@@ -99,11 +95,11 @@ def test_attempt_after_pause_sends_one_request(scanner, monkeypatch):
 
 
 def test_third_failure_in_a_row_begins_an_outage_without_a_further_request(scanner, monkeypatch):
-    """Two requests of other threads failed before: this one is not repeated and nothing else is asked."""
+    """Two requests of other processes failed before: this one is not repeated and nothing else is asked."""
     scanner.add(*NAMES)
     scanner.crawl("made00")  # the token is known now
-    client._failures.add()
-    client._failures.add()
+    outage.add_failure()
+    outage.add_failure()
     failing(scanner, monkeypatch)
     before = scanner.site.log.count()
     run = scanner.run("reddit.incremental")
@@ -111,12 +107,44 @@ def test_third_failure_in_a_row_begins_an_outage_without_a_further_request(scann
     assert scanner.site.log.count() - before == 1
 
 
+def test_only_one_process_at_a_time_tries_again(scanner, monkeypatch):
+    """While another process tries again, this one waits; then it knows the outage and sends nothing more."""
+    scanner.add(*NAMES)
+    scanner.crawl("made00")  # the token is known now
+    failing(scanner, monkeypatch)
+    before = scanner.site.log.count()
+    waits = []
+
+    def other_process(seconds):
+        waits.append(seconds)
+        outage.add_failure()
+        error = RequestFailed(Outcome.UPSTREAM, "503")
+        with clock.set_to(scanner.now):
+            outage.begin(error)
+        rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", 0))
+
+    rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", rate_limit.now_ms() + 5000))
+    monkeypatch.setattr(outage.time, "sleep", other_process)
+    run = scanner.run("reddit.incremental")
+    assert (run.state, run.error_code) == ("failed", "upstream")
+    assert waits == [outage.WAIT_SECONDS]
+    assert scanner.site.log.count() - before == 1
+    assert outage.current().attempts == 1
+
+
+def test_a_process_that_took_too_long_does_not_end_the_turn_of_another(scanner):
+    until = rate_limit.now_ms() + 9000
+    with outage.retrying():
+        rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", until))
+    assert rate_limit.shared_row().state["retrying_until"] == until
+
+
 def test_success_between_failures_begins_no_outage(scanner):
     scanner.add("made00", "made01")
-    client._failures.add()
-    client._failures.add()
+    outage.add_failure()
+    outage.add_failure()
     assert scanner.run("reddit.incremental").state == "done"
-    assert not client._failures.add()
+    assert not outage.add_failure()
 
 
 def test_one_broken_community_is_not_an_outage(scanner):

@@ -167,7 +167,10 @@ def test_gap_and_failure_of_comments_are_in_health(talked, scanner):
 
 def test_inbox_and_clip_know_comments(talked, scanner, alice):
     edited = StreamEntry.objects.get(kind="comment_edited")
-    assert "lemon" in inbox.detail(edited, alice).html
+    words = [
+        piece.text for part in inbox.detail(edited, alice).compared.difference.paragraphs for piece in part.segments
+    ]
+    assert any("lemon" in text for text in words)
     saved = clip.clip("reddit_comment", talked["answer"], alice)
     assert (saved.title, saved.text, saved.version) == ("Thread 0", "Use lemon.", "2")
     assert clip.origins("reddit_comment", [talked["first"]])[talked["first"]].author == "u/keeper"
