@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -249,6 +250,20 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Use:
+    """The last use of a group of settings by a job or a message, and what the other side answered.
+
+    `since` is the first use with this result, as far as one is recorded; `other_at` the last use with the other result.
+    """
+
+    is_ok: bool
+    at: datetime
+    since: datetime | None = None
+    answer: str = ""
+    other_at: datetime | None = None
+
+
+@dataclass(frozen=True)
 class SettingsGroup:
     """A group of fields of the settings page. Options name it with `group`."""
 
@@ -260,6 +275,8 @@ class SettingsGroup:
     section: str = "sources"
     # "module:function" (user) -> steps: asks the other side and says what it answered
     test: str = ""
+    # "module:function" (after) -> Use | None: the last use that is recorded, after a moment if one is given
+    used: str = ""
     # It works without any value, so that it is never called *Not set*.
     works_by_default: bool = False
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from watchbook.core.notify import rules
+from watchbook.core.notify.channels import in_rows
 from watchbook.core.notify.models import Digest
 from watchbook.core.notify.rules import Rule, Subject
 
@@ -47,7 +48,7 @@ class RuleForm(forms.Form):
         gettext_lazy("Quiet hours from"),
         gettext_lazy("In your time zone. What comes in this time is sent as one message when it ends."),
     )
-    quiet_until = _time(gettext_lazy("until"))
+    quiet_until = _time(gettext_lazy("Quiet hours until"))
 
     def __init__(self, *args: Any, subject: Subject, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -74,6 +75,9 @@ class RuleForm(forms.Form):
         except ValueError:
             self.add_error("quiet_from", _("Enter both times of the quiet hours, or none."))
         return given
+
+    def rows(self) -> list[list[forms.BoundField]]:
+        return in_rows(self)
 
     def rule(self) -> Rule:
         given = self.cleaned_data

@@ -169,10 +169,13 @@ class SettingsGroupOut(Answer):
     name: str
     title: str
     section: str
-    state: str = said("working or failing after a test; otherwise set, default or not_set.")
-    since: datetime | None = said("Since when the state after tests is this one.")
+    state: str = said("working or failing by the last test or use; otherwise not_tried, not_set, set or default.")
+    since: datetime | None = said("Since when tests and uses have had this result; null when only the last is known.")
     checked_at: datetime | None = said("When the group was last tested with the present values.")
-    answer: str = said("What the other side answered to the test that failed.")
+    used_at: datetime | None = said("When a job or a message last used the present values.")
+    last_success_at: datetime | None
+    last_failure_at: datetime | None
+    answer: str = said("What the other side answered to the test or use that failed.")
     has_test: bool
 
 
@@ -197,7 +200,7 @@ class SettingsTest(Answer):
 
 @router.get("/settings/groups", auth=staff, response=SettingsGroupList)
 def list_settings_groups(request: HttpRequest) -> dict[str, Any]:
-    """List the groups of settings with the result of their last test."""
+    """List the groups of settings with the result of their last test or use."""
     return {"items": [settings_group_out(each) for each in shown_groups()], "next": None}
 
 
@@ -213,11 +216,12 @@ def test_settings_group(request: HttpRequest, name: str) -> dict[str, Any]:
 
 
 def settings_group_out(each: Shown) -> dict[str, Any]:
-    check = each.check
+    seen = each.evidence
     return {
         "name": each.group.name, "title": str(each.group.title), "section": each.group.section, "state": each.state,
-        "since": check and check.since, "checked_at": check and check.checked_at,
-        "answer": check.answer if check else "", "has_test": bool(each.group.test),
+        "since": seen and seen.since, "checked_at": seen and seen.tested_at, "used_at": seen and seen.used_at,
+        "last_success_at": seen and seen.success_at, "last_failure_at": seen and seen.failure_at,
+        "answer": seen.answer if seen else "", "has_test": bool(each.group.test),
     }  # fmt: skip
 
 

@@ -269,7 +269,7 @@ def get_settings(name: str | None, as_json: bool) -> None:
 @settings.command("groups")
 @with_json
 def list_groups(as_json: bool) -> None:
-    """List the groups of settings with the result of their last test. Exit code 1 if one fails."""
+    """List the groups of settings with the result of their last test or use. Exit code 1 if one fails."""
     from watchbook.core.ops.api import settings_group_out  # after Django is set up
     from watchbook.core.ops.settings_page import shown_groups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,12 +23,12 @@ from watchbook.core.accounts.access import person_of, staff_required
 from watchbook.core.accounts.models import User
 from watchbook.core.ops import stored
 from watchbook.core.ops.models import SettingsCheck
-from watchbook.core.registry import SettingsGroup, Step
+from watchbook.core.registry import SettingsGroup, Step, Use
 
 GROUPS = (
     SettingsGroup(
         "mail", _("Mail server"), _("E-mail channels and password resets"), "mail", "notifications",
-        test="watchbook.core.ops.settings_tests:try_mail",
+        test="watchbook.core.ops.settings_tests:try_mail", used="watchbook.core.notify.channels.email:last_mail",
     ),
     SettingsGroup("address", _("Address and sign-up"), _("Links in e-mails, and who may sign up"), "globe", "server"),
     SettingsGroup(
@@ -37,11 +38,13 @@ GROUPS = (
     SettingsGroup("limits", _("Limits"), _("What one user may use"), "clock", "server"),
     SettingsGroup(
         "retention", _("Storage"), _("How long records are kept"), "trash", "server",
-        test="watchbook.core.ops.settings_tests:try_storage", works_by_default=True,
+        test="watchbook.core.ops.settings_tests:try_storage", used="watchbook.core.ops.settings_tests:last_stored",
+        works_by_default=True,
     ),
     SettingsGroup(
         "backups", _("Backups"), _("A verified copy every night"), "download", "server",
-        test="watchbook.core.ops.settings_tests:try_backups", works_by_default=True,
+        test="watchbook.core.ops.settings_tests:try_backups", used="watchbook.core.ops.settings_tests:last_backup",
+        works_by_default=True,
     ),
 )  # fmt: skip
 SECTIONS = {"notifications": _("Notifications"), "sources": _("Sources"), "server": _("Server")}
@@ -75,6 +78,52 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """Whether a group works, from its last test and its last use with the present values: the newer one decides.
+
+    `since` is empty when only the last success is known. `tested_at` and `used_at` say what was seen.
+    """
+
+    is_ok: bool
+    since: datetime | None
+    answer: str = ""
+    success_at: datetime | None = None
+    failure_at: datetime | None = None
+    tested_at: datetime | None = None
+    used_at: datetime | None = None
+
+
+def evidence_of(check: SettingsCheck | None, use: Use | None) -> Evidence | None:
+    tested = Use(check.is_ok, check.checked_at, check.since, check.answer) if check else None
+    seen = sorted((each for each in (tested, use) if each is not None), key=lambda each: each.at)
+    if not seen:
+        return None
+    newest = seen[-1]
+    return Evidence(
+        newest.is_ok,
+        _since(*reversed(seen)),
+        newest.answer,
+        success_at=max(filter(None, (_time_of(each, is_ok=True) for each in seen)), default=None),
+        failure_at=max(filter(None, (_time_of(each, is_ok=False) for each in seen)), default=None),
+        tested_at=tested.at if tested else None,
+        used_at=use.at if use else None,
+    )
+
+
+def _since(newest: Use, older: Use | None = None) -> datetime | None:
+    """Return since when every known test and use has had the same result."""
+    if older is None or newest.since is None:
+        return newest.since
+    if older.is_ok != newest.is_ok:
+        return newest.since if newest.since > older.at else newest.at
+    return max(newest.since, older.since) if older.since else newest.since
+
+
+def _time_of(each: Use, *, is_ok: bool) -> datetime | None:
+    return each.at if each.is_ok is is_ok else each.other_at
+
+
+@dataclass(frozen=True)
 class Shown:
     """A group with its fields, and the result of a test."""
 
@@ -82,8 +131,8 @@ class Shown:
     fields: list[Field]
     is_open: bool = False
     steps: tuple[Step, ...] = ()
-    # the last test with the present values; None when there was none
-    check: SettingsCheck | None = None
+    # what was seen with the present values; None when nothing was
+    evidence: Evidence | None = None
 
     @property
     def origins(self) -> set[str]:
@@ -96,10 +145,10 @@ class Shown:
     @property
     def state(self) -> str:
         """Return the word that API and command use for the badge of the page."""
-        if self.check is not None:
-            return "working" if self.check.is_ok else "failing"
-        if not self.is_set and self.group.test and not self.group.works_by_default:
-            return "not_set"
+        if self.evidence is not None:
+            return "working" if self.evidence.is_ok else "failing"
+        if self.group.test:
+            return "not_tried" if self.is_set or self.group.works_by_default else "not_set"
         return "set" if self.is_set else "default"
 
     @property
@@ -109,7 +158,8 @@ class Shown:
 
     @property
     def shape(self) -> str:
-        return {"working": "s-ok", "failing": "s-bad", "set": "s-ok"}.get(self.state, "s-off")
+        shapes = {"working": "s-ok", "failing": "s-bad", "set": "s-ok", "not_tried": "s-wait"}
+        return shapes.get(self.state, "s-off")
 
     @property
     def changed_at(self) -> datetime | None:
@@ -129,7 +179,7 @@ def shown_groups(
     steps: tuple[Step, ...] = (),
 ) -> Iterator[Shown]:
     every = stored.listed()
-    checks = SettingsCheck.objects.in_bulk()
+    checks, changes = SettingsCheck.objects.in_bulk(), stored.changes()
     for group in groups().values():
         fields = [
             Field(each, (typed or {}).get(each.name), (errors or {}).get(each.name, ""))
@@ -137,7 +187,19 @@ def shown_groups(
             if each.option.group == group.name
         ]
         is_open = group.name == opened
-        yield Shown(group, fields, is_open, steps if is_open else (), checks.get(group.name))
+        changed_at = max((changes[each.setting.name] for each in fields if each.setting.name in changes), default=None)
+        evidence = evidence_of(_valid(checks.get(group.name), changed_at), _use(group, changed_at))
+        yield Shown(group, fields, is_open, steps if is_open else (), evidence)
+
+
+def _valid(check: SettingsCheck | None, changed_at: datetime | None) -> SettingsCheck | None:
+    """A test with earlier values says nothing."""
+    return None if check is None or (changed_at and check.checked_at < changed_at) else check
+
+
+def _use(group: SettingsGroup, after: datetime | None) -> Use | None:
+    found: Use | None = registry.load(group.used)(after) if group.used else None
+    return found
 
 
 @staff_required
@@ -150,9 +212,7 @@ def _page(request: HttpRequest, shown: list[Shown], status: int = 200) -> HttpRe
     sections = [(title, [each for each in shown if each.group.section == name]) for name, title in SECTIONS.items()]
     context = {
         "sections": [(title, each) for title, each in sections if each],
-        "failing_count": sum(each.check is not None and not each.check.is_ok for each in shown),
-        "set_count": sum(each.is_set for each in shown),
-        "unset_count": sum(not each.is_set for each in shown),
+        "counts": {"working": 0, **Counter(each.state for each in shown)},
     }
     return render(request, "ops/settings.html", context, status=status)
 
@@ -215,7 +275,14 @@ def remember(name: str, steps: tuple[Step, ...]) -> None:
     """Store the result of a test; the time since when it is so stays while the result stays the same."""
     failed = next((step.text for step in steps if not step.is_ok), "")
     is_ok, now = not failed, clock.now()
-    before = SettingsCheck.objects.filter(name=name).first()
-    since = before.since if before and before.is_ok == is_ok else now
+    changed_at = stored.changed_at(name)
+    before = _valid(SettingsCheck.objects.filter(name=name).first(), changed_at)
+    use = _use(groups()[name], changed_at)
+    since = now
+    if before is not None:
+        since = before.since if before.is_ok == is_ok else now
+    elif use is not None and use.is_ok == is_ok:
+        # The first test confirms what was seen before.
+        since = use.since or now
     values = {"is_ok": is_ok, "since": since, "checked_at": now, "answer": cut(failed, 500)}
     SettingsCheck.objects.update_or_create(name=name, defaults=values)

@@ -1,15 +1,17 @@
-"""The *Test* of settings groups: each asks the other side, and its steps say what it answered."""
+"""The *Test* of settings groups, whose steps say what the other side answered, and the last use that is recorded."""
 
 from __future__ import annotations
 
 import secrets
 import smtplib
 from collections.abc import Iterator
+from datetime import datetime
 from email.utils import parseaddr
 from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
+from django.db.models import Max, Q
 from django.utils.translation import gettext
 
 from watchbook.base import clock
@@ -17,10 +19,13 @@ from watchbook.base.store import blobs
 from watchbook.base.store.blobs import places
 from watchbook.base.store.folder import disk_usage
 from watchbook.base.store.models import Blob
+from watchbook.base.text import cut
 from watchbook.core.accounts.models import User
+from watchbook.core.health import last_use
+from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.ops import backup
 from watchbook.core.ops.move.databases import size_bytes
-from watchbook.core.registry import Step
+from watchbook.core.registry import Step, Use
 from watchbook.kit.formatting import number_text, size_text
 
 
@@ -41,6 +46,24 @@ def try_storage(user: User | None) -> Iterator[Step]:
     yield Step(is_same, gettext("%(n)s bytes were stored, read and deleted in: %(place)s") % words)
     usage = disk_usage()
     yield Step(not usage.is_full, gettext("Free disk space: %(size)s") % {"size": size_text(usage.free)})
+
+
+def last_stored(after: datetime | None) -> Use | None:
+    """The last content that was stored. A failure leaves no row, so nothing says since when it works."""
+    rows = Blob.objects.filter(place=settings.BLOBS)
+    at = (rows.filter(put_at__gt=after) if after else rows).aggregate(at=Max("put_at"))["at"]
+    return Use(True, at) if at else None
+
+
+def last_backup(after: datetime | None) -> Use | None:
+    """The last run of the nightly backup, or a newer backup that was started otherwise."""
+    runs = JobRun.objects.filter(name="ops.backup", state__in=[State.DONE, State.FAILED], finished_at__isnull=False)
+    use = last_use(runs, "finished_at", Q(state=State.DONE), after=after, answer=lambda run: cut(run.error, 500))
+    kept = next((each for each in backup.listed() if each.manifest), None)
+    if kept is None or (after and kept.made_at < after) or (use and use.at >= kept.made_at):
+        return use
+    failed_at = None if use is None else use.other_at if use.is_ok else use.at
+    return Use(True, kept.made_at, use.since if use and use.is_ok else kept.made_at, other_at=failed_at)
 
 
 def try_backups(user: User | None) -> Iterator[Step]:

@@ -23,7 +23,7 @@ from watchbook.base import clock, env
 from watchbook.base.crypto import DecryptionError, Writing, decrypt, encrypt, reencrypt
 from watchbook.base.env import InvalidSetting, Option
 from watchbook.core.accounts import audit
-from watchbook.core.accounts.models import User
+from watchbook.core.accounts.models import AuditEvent, User
 from watchbook.core.notify.options import mail_settings
 from watchbook.core.ops import keys
 from watchbook.core.ops.models import StoredSetting
@@ -32,6 +32,7 @@ from watchbook.core.ops.server import load_options
 
 SECONDS = 2.0
 LONGEST = 10_000
+MOST_CHANGES = 500  # entries of the audit log that are read for the times of changes
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +94,23 @@ def listed() -> list[Setting]:
         Setting(option, rows[name].changed_at, rows[name].changed_by) if name in rows else Setting(option)
         for name, option in storable().items()
     ]
+
+
+def changes() -> dict[str, datetime]:
+    """When each setting was last stored, or went back to its default. An environment variable leaves no trace."""
+    events = AuditEvent.objects.filter(event="settings.changed").order_by("-pk")
+    found = dict(StoredSetting.objects.values_list("name", "changed_at"))
+    for subject, at in events.values_list("subject", "happened_at")[:MOST_CHANGES]:
+        for name in subject.split(", "):
+            found.setdefault(name, at)
+    return found
+
+
+def changed_at(group: str) -> datetime | None:
+    """When a setting of this group last changed."""
+    known = changes()
+    own = (name for name, option in storable().items() if option.group == group)
+    return max((known[name] for name in own if name in known), default=None)
 
 
 def save(

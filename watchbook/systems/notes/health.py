@@ -14,7 +14,8 @@ from django.utils.translation import gettext_noop
 from watchbook.base import clock
 from watchbook.core import health as core
 from watchbook.core.accounts.models import User
-from watchbook.core.health import Health, HealthItem
+from watchbook.core.health import Health, HealthItem, last_use
+from watchbook.core.registry import Use
 from watchbook.systems.notes import encryption, fetch, options
 from watchbook.systems.notes.fetch.refusals import reason_sentence
 from watchbook.systems.notes.models import (
@@ -88,6 +89,17 @@ def _platform_health(now: datetime) -> Health:
         detail = " ".join(word for word in (bad.error_code, bad.error_reason) if word)
         return Health(core.FAILING, **known, reason=cause, remedy=_(RETRY), detail=detail, url=URL)
     return _late(known, now) or Health(core.HEALTHY if good else core.NEVER, **known, url=URL)
+
+
+def last_request(after: datetime | None) -> Use | None:
+    """The last use of a cookie through the adapter. For the settings page."""
+    if not fetch.adapter_name():
+        return None
+    rows = CookieLease.objects.filter(Q(succeeded__gt=0) | Q(failed__gt=0), ended_at__isnull=False)
+    return last_use(
+        rows, "ended_at", Q(succeeded__gt=0), after=after,
+        answer=lambda lease: _(reason_sentence(lease.error_reason) or FAILED),
+    )  # fmt: skip
 
 
 def items(user: User | None = None) -> list[HealthItem]:

@@ -88,6 +88,7 @@ SOURCE = Source(
             _("How notes are searched and read"),
             "note",
             test=f"{PACKAGE}.views.cookies:try_adapter",
+            used=f"{PACKAGE}.health:last_request",
         ),
     ),
     jobs=(

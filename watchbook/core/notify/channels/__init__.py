@@ -23,7 +23,7 @@ import json
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -95,7 +95,7 @@ class ChannelForm(forms.Form):
         help_text=_("In your time zone. What comes in this time is sent as one message when it ends."),
     )
     quiet_until = forms.TimeField(
-        label=_("until"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
+        label=_("Quiet hours until"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
     )
     alert_level = forms.ChoiceField(
         label=_("Server alerts"),
@@ -132,8 +132,19 @@ class ChannelForm(forms.Form):
         """Return the fields of the service itself, without those of every channel."""
         return [bound for bound in self.visible_fields() if bound.name not in CHOICES]
 
-    def common_fields(self) -> list[forms.BoundField]:
-        return [bound for bound in self.visible_fields() if bound.name in CHOICES]
+    def common_rows(self) -> list[list[forms.BoundField]]:
+        return in_rows(bound for bound in self.visible_fields() if bound.name in CHOICES)
+
+
+def in_rows(fields: Iterable[forms.BoundField]) -> list[list[forms.BoundField]]:
+    """One field in a row, and the two times of the quiet hours in one."""
+    rows: list[list[forms.BoundField]] = []
+    for bound in fields:
+        if bound.name == "quiet_until" and rows:
+            rows[-1].append(bound)
+        else:
+            rows.append([bound])
+    return rows
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import smtplib
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -24,6 +25,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.safestring import mark_safe
@@ -34,9 +36,11 @@ from watchbook.base import clock
 from watchbook.base.text import clean_text
 from watchbook.core.accounts import audit
 from watchbook.core.accounts.models import normalise_email
+from watchbook.core.health import last_use
 from watchbook.core.notify.channels import BadConfig, ChannelForm, ChannelKind, Config, only, text_of
-from watchbook.core.notify.message import Message, Result, failed, sent
-from watchbook.core.notify.models import NotificationChannel
+from watchbook.core.notify.message import Message, Result, explain, failed, sent
+from watchbook.core.notify.models import Attempt, NotificationChannel
+from watchbook.core.registry import Use
 from watchbook.kit.formatting import moment_text
 from watchbook.kit.letter import Letter, Link
 
@@ -176,6 +180,19 @@ class MailSender(EmailBackend):
     @property
     def has_sent_data(self) -> bool:
         return bool(getattr(self.connection, "has_sent_data", False))
+
+
+# They say something about one message or its recipient, not about the mail server.
+OF_ONE_MAIL = ("mail_not_set", "mail_refused", "bad_address", "not_decrypted", "crashed", "unexpected")
+
+
+def last_mail(after: datetime | None) -> Use | None:
+    """The last attempt to send a notification through the mail server. For the settings page."""
+    if not is_set_up():
+        return None
+    rows = Attempt.objects.filter(delivery__channel__channel_type="email").exclude(error_code__in=OF_ONE_MAIL)
+    answer = lambda attempt: explain(attempt.error_code, attempt.status, attempt.error)  # noqa: E731 - one line
+    return last_use(rows, "at", Q(succeeded=True), after=after, answer=answer)
 
 
 def is_set_up() -> bool:

@@ -27,6 +27,14 @@ def browser(alice):
     return client_of(alice)
 
 
+@pytest.mark.parametrize("kind", ["telegram", "webhook"])
+def test_times_of_the_quiet_hours_are_in_one_row(browser, kind):
+    page = squeezed(browser.get(f"/channels/add/{kind}/").content.decode())
+    row = page.partition('<div class="form-pair">')[2]
+    assert row.index("Quiet hours from") < row.index("Quiet hours until") < row.index("</div></div>")
+    assert ">until<" not in page
+
+
 def test_new_webhook_shows_its_secret_once(browser, alice, hooks):
     fields = {"name": "n8n", "url": hooks.address("/hook"), "method": "PUT", "headers": "X-Room: 7", "digest": "hourly"}
     page = browser.post("/channels/add/webhook/", fields)

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,18 @@ from django.utils import translation
 import watchbook
 from standins.smtp_sink import SmtpSink
 from watchbook.base import clock, env
+from watchbook.base.store import blobs
 from watchbook.base.store.models import Blob
 from watchbook.base.testing.pages import squeezed
 from watchbook.base.testing.people import make_person
 from watchbook.core.accounts.models import AuditEvent
 from watchbook.core.notify import options as mail
+from watchbook.core.notify.models import Attempt, Delivery, NotificationChannel
 from watchbook.core.notify.options import mail_settings
 from watchbook.core.ops import options, server, stored
 from watchbook.core.ops.models import SettingsCheck, StoredSetting
 from watchbook.core.ops.options import address_settings
-from watchbook.core.ops.settings_page import groups, remember
+from watchbook.core.ops.settings_page import Evidence, groups, remember, shown_groups
 from watchbook.core.ops.tests.processes import Running, environment, get, prepare_tables, run, until
 from watchbook.core.registry import Step
 
@@ -239,6 +241,81 @@ def test_page_shows_since_when_a_group_works_or_fails(operator: Any, client: Cli
     assert not SettingsCheck.objects.exists()
 
 
+def evidence(name: str) -> Evidence | None:
+    return next(each.evidence for each in shown_groups() if each.group.name == name)
+
+
+@pytest.mark.django_db
+def test_settings_that_were_never_used_are_not_tried(staff_client: Client) -> None:
+    page = squeezed(staff_client.get("/operations/settings/").content.decode())
+    assert "2 not tried yet" in page
+    assert "Not tried yet" in page
+    assert "Working since" not in page
+    assert ">Working<" not in page
+    found = {each["name"]: each for each in staff_client.get("/api/v1/settings/groups").json()["items"]}
+    assert (found["backups"]["state"], found["backups"]["used_at"]) == ("not_tried", None)
+    assert (found["mail"]["state"], found["limits"]["state"]) == ("not_set", "default")
+
+
+def attempt(channel: NotificationChannel, at: datetime, code: str = "") -> None:
+    delivery = Delivery.objects.create(channel=channel, event_id=f"e{at}", source="core", kind="x", subject="s")
+    Attempt.objects.create(delivery=delivery, number=1, at=at, succeeded=not code, error_code=code)
+
+
+@pytest.mark.django_db
+def test_mail_server_works_since_the_first_delivery_after_the_last_failure(operator: Any, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    channel = NotificationChannel.objects.create(user=operator, name="m", channel_type="email", account_slot=None)
+    at = [clock.now() - timedelta(hours=9 - hour) for hour in range(9)]
+    assert evidence("mail") is None
+    attempt(channel, at[0])
+    attempt(channel, at[1], "mail_unreachable")
+    seen = evidence("mail")
+    assert seen is not None
+    assert (seen.is_ok, seen.since, seen.success_at) == (False, at[1], at[0])
+    assert "Could not connect to the mail server" in seen.answer
+    for moment in at[2:4]:
+        attempt(channel, moment)
+    attempt(channel, at[4], "bad_address")
+    seen = evidence("mail")
+    assert seen is not None
+    assert (seen.is_ok, seen.since, seen.used_at, seen.failure_at) == (True, at[2], at[3], at[1])
+    remember("mail", (Step(True, "Connected."),))
+    seen = evidence("mail")
+    assert seen is not None
+    assert (seen.since, seen.tested_at is not None) == (at[2], True)
+    stored.save({"EMAIL_PORT": "2525"})
+    assert evidence("mail") is None, "what was seen with other values says nothing"
+
+
+@pytest.mark.django_db
+def test_test_that_fails_after_good_uses_is_failing_since_the_test(operator: Any, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    channel = NotificationChannel.objects.create(user=operator, name="m", channel_type="email", account_slot=None)
+    now = clock.now()
+    attempt(channel, now - timedelta(hours=1))
+    with clock.set_to(now):
+        remember("mail", (Step(False, "535 refused"),))
+    seen = evidence("mail")
+    assert seen is not None
+    assert (seen.is_ok, seen.since, seen.answer) == (False, now, "535 refused")
+    attempt(channel, now + timedelta(hours=1))
+    seen = evidence("mail")
+    assert seen is not None
+    assert (seen.is_ok, seen.since) == (True, now + timedelta(hours=1))
+
+
+@pytest.mark.django_db
+def test_storage_says_when_content_was_last_stored(staff_client: Client, tmp_path: Any, settings: Any) -> None:
+    settings.HOME = tmp_path
+    blobs.put(b"content")
+    seen = evidence("retention")
+    assert seen is not None
+    assert (seen.is_ok, seen.since, seen.used_at is not None) == (True, None, True)
+    page = squeezed(staff_client.get("/operations/settings/").content.decode())
+    assert "last success" in page
+
+
 @pytest.mark.django_db
 def test_storage_and_backups_show_the_true_answer(staff_client: Client, tmp_path: Any, settings: Any) -> None:
     settings.HOME = tmp_path
@@ -253,7 +330,6 @@ def test_storage_and_backups_show_the_true_answer(staff_client: Client, tmp_path
     found = {each["name"]: each for each in staff_client.get("/api/v1/settings/groups").json()["items"]}
     assert (found["backups"]["state"], found["retention"]["state"]) == ("failing", "working")
     assert found["backups"]["answer"].startswith("The newest backup cannot be read: ")
-    assert (found["mail"]["state"], found["limits"]["state"]) == ("not_set", "default")
 
     tried = staff_client.post("/api/v1/settings/groups/backups/test", content_type="application/json").json()
     assert (tried["is_ok"], [step["is_ok"] for step in tried["steps"]]) == (False, [True, True, False])

@@ -44,32 +44,51 @@ print(len(done.pending))
 """
 
 
+NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('ops', '9999_newer', '2026-01-01')"
+USE = """
+import sys, django
+from pathlib import Path
+django.setup()
+from watchbook.core.ops import first_database
+first_database.FILE = Path(sys.argv[1])
+print(first_database.use())
+"""
+
+
+def packed(folder: Path, change: str) -> Path:
+    """A first database as a package contains it, after a change."""
+    prepare_tables(folder / "made")
+    with closing(sqlite3.connect(folder / "made" / "watchbook.sqlite3", isolation_level=None)) as database:
+        database.executescript(change)
+        database.execute("PRAGMA journal_mode=DELETE")
+    assert "-wal" not in "".join(path.name for path in (folder / "made").iterdir())
+    file = folder / "first.zst"
+    file.write_bytes(zstandard.ZstdCompressor().compress((folder / "made" / "watchbook.sqlite3").read_bytes()))
+    return file
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(("change", "is_used"), [(OLDER, True), (NEWER, False)], ids=["older", "newer"])
+def test_first_database_of_a_newer_version_is_not_used(tmp_path, change, is_used):
+    home = tmp_path / "home"
+    assert python(home, USE, str(packed(tmp_path, change))).strip() == str(is_used)
+    assert bool(rows(home, "SELECT name FROM sqlite_master WHERE name = 'users'")) is is_used
+
+
 @pytest.mark.crash
 @pytest.mark.parametrize(
     ("change", "pending"),
-    [
-        ("SELECT 1", 0),
-        (OLDER, 1),
-        ("INSERT INTO django_migrations (app, name, applied) VALUES ('ops', '9999_newer', '2026-01-01')", None),
-    ],
+    [("SELECT 1", 0), (OLDER, 1), pytest.param(NEWER, None, marks=pytest.mark.nightly)],
     ids=["of this version", "of an older version", "of a newer version"],
 )
 def test_first_database_comes_from_the_package_and_is_upgraded_if_that_is_older(tmp_path, change, pending):
-    made = tmp_path / "made"
-    prepare_tables(made)
-    with closing(sqlite3.connect(made / "watchbook.sqlite3", isolation_level=None)) as database:
-        database.executescript(change)
-        database.execute("PRAGMA journal_mode=DELETE")
-    packed = tmp_path / "first.zst"
-    packed.write_bytes(zstandard.ZstdCompressor().compress((made / "watchbook.sqlite3").read_bytes()))
     home = tmp_path / "home"
-    said = python(home, FIRST, str(packed)).strip()
+    said = python(home, FIRST, str(packed(tmp_path, change))).strip()
     # A file of a newer version is not used: all migrations run.
     assert int(said) == pending if pending is not None else int(said) > 50
     assert rows(home, "SELECT COUNT(*) FROM process_keys") == [(0,)]
     assert rows(home, "SELECT COUNT(*) FROM django_migrations WHERE name = '9999_newer'") == [(0,)]
     assert rows(home, "PRAGMA journal_mode") == [("wal",)]
-    assert "-wal" not in "".join(path.name for path in made.iterdir())
 
 
 @pytest.mark.crash

@@ -12,7 +12,7 @@ from watchbook.base.testing.pages import squeezed
 from watchbook.core.jobs.runner import run_now
 from watchbook.core.search.models import SearchDocument
 from watchbook.core.stream.models import StreamEntry
-from watchbook.systems.notes import actions
+from watchbook.systems.notes import actions, inbox
 from watchbook.systems.notes.jobs.collect import collect
 from watchbook.systems.notes.models import Candidate, Note, NotePoint, NoteVersion, NoteWatch
 from watchbook.systems.notes.store import candidates
@@ -73,6 +73,8 @@ def test_other_text_is_a_version_and_other_counts_are_a_point(platform, entry):
     assert NotePoint.objects.get().counts["collected"] == {"value": 13000, "exact": False, "raw": "1.3万"}
     assert "harbour" in SearchDocument.objects.get(kind="note").body
     assert list(StreamEntry.objects.order_by("pk").values_list("kind", flat=True)) == ["collected", "edited"]
+    shown = inbox.detail(StreamEntry.objects.get(kind="edited"), None).compared
+    assert (shown.old, shown.new, shown.difference.is_empty) == ("Version 1", "Version 2", False)
     entry.text = "Lights along the river."
     read(30.1)
     assert NoteVersion.objects.count() == 2, "a text that came back is a version, too"

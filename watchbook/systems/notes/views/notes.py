@@ -312,10 +312,15 @@ def followed(author_id: str) -> Creator | None:
     return Creator.objects.filter(author_hash__in=[author_id, author_hash(author_id)]).first()
 
 
+def versions_of(note: Note) -> list[Version]:
+    """Versions of the text, newest first."""
+    versions = [Version(row.number, row.read_at, row) for row in note.versions.order_by("-number")[:MOST_VERSIONS]]
+    return [*versions, Version(1, note.collected_at, note)]
+
+
 def _history(request: HttpRequest, note: Note) -> dict[str, Any]:
     """Versions newest first, the difference that is asked for or the newest one, and the curve of counts."""
-    versions = [Version(row.number, row.read_at, row) for row in note.versions.order_by("-number")[:MOST_VERSIONS]]
-    versions.append(Version(1, note.collected_at, note))
+    versions = versions_of(note)
     asked = request.GET.get("to", "")
     new = next((place for place, one in enumerate(versions) if str(one.number) == asked), 0)
     difference = None
