@@ -22,7 +22,7 @@ The rows are ordered by one column and then by the primary key, both in the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
@@ -36,7 +36,7 @@ from watchbook.base.text import clean_text
 from watchbook.core.accounts.audit import export
 from watchbook.core.api.errors import Invalid
 from watchbook.kit.lists import List, Shown
-from watchbook.kit.lists.shown import Changes
+from watchbook.kit.lists.shown import Changes, ShownHeld
 from watchbook.kit.paging import InvalidCursor, after, as_text, as_value, decode_cursor, encode_cursor
 
 M = TypeVar("M", bound=Model)
@@ -168,10 +168,22 @@ def listed(
 
 def show(declared: List, rows: QuerySet[M], page: PageQuery, **more: Any) -> Shown[M]:
     """The list as the page shows it. May raise Invalid, which names the filters with unknown values."""
-    asked = {name: value for name, value in page.dict().items() if value not in (None, "")} | more
-    shown = declared.show(rows, asked | ({"format": ""} if asked.get("format") == "json" else {}))
+    shown = declared.show(rows, given_filters(page) | more)
     refuse_unknown(shown)
     return shown
+
+
+def show_held(declared: List, rows: Sequence[Any], page: PageQuery) -> ShownHeld:
+    """The same for rows in memory."""
+    shown = declared.show_held(rows, given_filters(page))
+    refuse_unknown(shown)
+    return shown
+
+
+def given_filters(page: PageQuery) -> dict[str, Any]:
+    """The parameters of a list that are given, as its page has them."""
+    asked = {name: value for name, value in page.dict().items() if value not in (None, "")}
+    return asked | ({"format": ""} if asked.get("format") == "json" else {})
 
 
 def refuse_unknown(shown: Shown[Any]) -> None:

@@ -9,13 +9,15 @@ from django.conf import settings
 from django.http import HttpRequest
 from ninja import Query, Router
 from ninja.responses import Status
+from pydantic import Field
 
 from watchbook.base import clock
 from watchbook.base.logs import redact
 from watchbook.core.accounts.access import person_of
+from watchbook.core.accounts.audit import export
 from watchbook.core.api.auth import is_staff_call, members, staff
 from watchbook.core.api.errors import Invalid, NotFound
-from watchbook.core.api.lists import MOST, DaysQuery, PageQuery, listed
+from watchbook.core.api.lists import MOST, DaysQuery, listed, show_held
 from watchbook.core.api.schemas import Answer, Listing, Mirrored, said
 from watchbook.core.jobs import actions, filters, overview
 from watchbook.core.jobs.models import JobRun
@@ -46,10 +48,16 @@ class JobList(Listing[JobOut]):
     """Jobs, in the order of the page."""
 
 
-class JobQuery(PageQuery):
-    """?cursor=&limit= of the list; without a limit it has all jobs."""
+class JobQuery(DaysQuery):
+    """The filters of the page; without a limit the list has all jobs."""
 
     limit: int = MOST
+    since: str = Field("", description="First day or moment of the last run.")
+    order: str = Field("", description="board, the default, name, newest, longest or next.")
+    q: str = ""
+    source: str = ""
+    result: str = ""
+    plan: str = Field("", description="scheduled, paused, off or on_demand.")
 
 
 class RunError(Answer):
@@ -90,9 +98,13 @@ def started(run: JobRun) -> Status[dict[str, Any]]:
 
 
 @router.get("/jobs", response=JobList)
-def list_jobs(request: HttpRequest, page: Query[JobQuery]) -> dict[str, Any]:
-    """List jobs with their last and next run."""
-    found = overview.listed(clock.now())
+def list_jobs(request: HttpRequest, page: Query[JobQuery]) -> Any:
+    """List jobs with their last and next run, with the filters of the page."""
+    now = clock.now()
+    shown_jobs = show_held(filters.BOARD, overview.shown_lines(now), page)
+    if file := export(request, shown_jobs):
+        return file
+    found = overview.listed(now, shown_jobs.page.items)
     start = _start(page.cursor, [job["name"] for job in found])
     shown = found[start : start + page.limit]
     is_end = start + page.limit >= len(found)

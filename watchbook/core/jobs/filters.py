@@ -14,7 +14,7 @@ from watchbook.core import registry
 from watchbook.core.jobs.models import JobRun, State
 from watchbook.core.jobs.overview import seconds_of, shown_state
 from watchbook.kit import badges
-from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Search
+from watchbook.kit.lists import Changes, Choice, Column, Days, Flag, List, Order, Search
 from watchbook.kit.lists.filters import Options
 
 LONG = timedelta(minutes=5)
@@ -74,6 +74,61 @@ RUNS = List(
 )
 # The runs of one job.
 JOB_RUNS = List("job-runs", filters=(SEARCH, *COMMON), columns=COLUMNS)
+
+
+NEVER = "never"
+RESULTS = ("done", "nothing_to_do", "partly", "slow", "running", "waiting", "recovered", "failed", "cancelled")
+
+
+def _results() -> Options:
+    return [*((name, badges.find("job", name).text) for name in RESULTS), (NEVER, _("Not run yet"))]
+
+
+def _sources() -> Options:
+    return [("core", _("Server")), *((each.slug, _(each.title)) for each in registry.sources() if each.jobs)]
+
+
+PLANS = (
+    ("scheduled", gettext_lazy("Scheduled")),
+    ("paused", gettext_lazy("Paused")),
+    ("off", gettext_lazy("Off")),
+    ("on_demand", gettext_lazy("On demand")),
+)
+# The board: every job with its last run. Its rows are `overview.ShownLine`.
+BOARD = List(
+    "jobs",
+    filters=(
+        Search("q", gettext_lazy("Search jobs"), columns=("title", "name", "queue", "error_text")),
+        Choice("source", gettext_lazy("Source"), "owner", choices=_sources),
+        Choice("result", gettext_lazy("Result"), "result", choices=_results),
+        Choice("plan", gettext_lazy("Schedule"), "plan", choices=PLANS),
+        Days("days", gettext_lazy("Last run"), "started_at"),
+    ),
+    columns=(
+        Column("name"),
+        Column("title"),
+        Column("source", "owner"),
+        Column("queue"),
+        Column("schedule"),
+        Column("plan"),
+        Column("last_run_id", lambda line: line.last.pk if line.last else None),
+        Column("last_run_at", "started_at"),
+        Column("result"),
+        Column("duration_seconds", "last_seconds"),
+        Column("figures", "figures_text"),
+        Column("http_request_count", lambda line: line.last.http_request_count if line.last else None),
+        Column("error_code", lambda line: line.last.error_code if line.last else ""),
+        Column("error", "error_text"),
+        Column("next_run_at", "next_at"),
+    ),
+    orders=(
+        Order("board", gettext_lazy("By source"), "place", is_rising=True),
+        Order("name", gettext_lazy("By name"), "title", is_rising=True),
+        Order("newest", gettext_lazy("Last run first"), "started_at"),
+        Order("longest", gettext_lazy("Longest first"), "last_seconds"),
+        Order("next", gettext_lazy("Next run first"), "next_at", is_rising=True),
+    ),
+)
 
 
 def runs() -> Any:

@@ -112,8 +112,12 @@ def failed_jobs(shown: Iterable[L], now: datetime) -> list[L]:
     ]
 
 
-def listed(now: datetime) -> list[dict[str, Any]]:
-    """For programs: name, queue, schedule, last_run, next_run."""
+def shown_lines(now: datetime) -> list[ShownLine]:
+    return [ShownLine(line, now, place) for place, line in enumerate(lines(now))]
+
+
+def listed(now: datetime, found: Iterable[Line | ShownLine] | None = None) -> list[dict[str, Any]]:
+    """For programs: name, queue, schedule, last_run, next_run; of every job or of those that were found."""
     return [
         {
             "name": line.job.name,
@@ -126,7 +130,7 @@ def listed(now: datetime) -> list[dict[str, Any]]:
             "next_run": _iso(line.next_at),
             "is_paused": line.is_paused,
         }
-        for line in lines(now, runs=1)
+        for line in (lines(now, runs=1) if found is None else found)
     ]
 
 
@@ -260,11 +264,12 @@ class ShownRun:
 
 
 class ShownLine:
-    """A line of the board."""
+    """A line of the board; `place` is its position."""
 
-    def __init__(self, line: Line, now: datetime) -> None:
+    def __init__(self, line: Line, now: datetime, place: int = 0) -> None:
         self.line = line
         self.now = now
+        self.place = place
 
     @property
     def last(self) -> JobRun | None:
@@ -276,6 +281,38 @@ class ShownLine:
     @property
     def title(self) -> str:
         return _(self.line.job.title) if self.line.job.title else self.line.job.name
+
+    @property
+    def name(self) -> str:
+        return self.line.job.name
+
+    @property
+    def queue(self) -> str:
+        return self.line.job.queue
+
+    @property
+    def owner(self) -> str:
+        """The slug of the source; "core" for a job of the server itself."""
+        return self.line.source.slug if self.line.source else "core"
+
+    @property
+    def schedule(self) -> str | None:
+        return str(self.line.job.schedule) if self.line.job.schedule else None
+
+    @property
+    def plan(self) -> str:
+        """What the schedule does now: scheduled, paused, off, or on_demand for a job without one."""
+        if self.line.job.schedule is None:
+            return "on_demand"
+        return "paused" if self.line.is_paused else "off" if self.line.job.is_off else "scheduled"
+
+    @property
+    def started_at(self) -> datetime | None:
+        return self.last.started_at if self.last else None
+
+    @property
+    def result(self) -> str:
+        return self.badge_state or "never"
 
     @property
     def icon(self) -> str:

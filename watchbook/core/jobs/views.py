@@ -19,18 +19,22 @@ from watchbook.core.accounts.audit import export
 from watchbook.core.health import Health, needing_attention
 from watchbook.core.jobs import actions, filters, overview
 from watchbook.core.jobs.models import JobRun, JobSchedule, State
-from watchbook.core.jobs.overview import ShownLine, ShownRun
+from watchbook.core.jobs.overview import ShownRun
 
 
 @staff_required
 @require_GET
-def board_page(request: HttpRequest) -> HttpResponse:
+def board_page(request: HttpRequest) -> HttpResponseBase:
     """What runs, what failed, what comes next."""
     now = clock.now()
-    lines = [ShownLine(line, now) for line in overview.lines(now)]
+    lines = overview.shown_lines(now)
+    listing = filters.BOARD.show_held(lines, request.GET)
+    if file := export(request, listing):
+        return file
     shown = {
         **_live(now),
-        "lines": lines,
+        "listing": listing,
+        "lines": listing.page.items,
         "failed": overview.failed_jobs(lines, now),
         "is_paused": bool(lines) and all(line.is_paused for line in lines if line.job.schedule),
         "waiting": JobRun.objects.ready(now).count(),

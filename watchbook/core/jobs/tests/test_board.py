@@ -81,6 +81,53 @@ def test_board_shows_what_runs_what_failed_and_what_comes(pages):
     assert page.count("Run now") >= 3
 
 
+ASKED = (
+    "",
+    "?q=HOURLY",
+    "?result=failed",
+    "?result=never",
+    "?plan=on_demand",
+    "?days=today",
+    "?order=name",
+    "?source=core",
+)
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_export_and_api_have_exactly_the_jobs_of_the_board(pages, asked):
+    ended("test.work", 1)
+    ended("test.hourly", 1, state=State.FAILED, error="password=hunter22", error_code="unexpected")
+    shown = [line.name for line in pages.get(f"/operations/jobs/{asked}").context["lines"]]
+    join = "&" if asked else "?"
+    lines = pages.get(f"/operations/jobs/{asked}{join}format=jsonl").getvalue().decode().splitlines()
+    assert [json.loads(line)["name"] for line in lines] == shown
+    assert "hunter22" not in "".join(lines)
+    table = pages.get(f"/operations/jobs/{asked}{join}format=csv").getvalue().decode().splitlines()
+    assert len(table) == len(shown) + 1
+    assert pages.get(f"/operations/jobs/{asked}{join}format=xlsx").getvalue().startswith(b"PK")
+    assert [job["name"] for job in pages.get(f"/api/v1/jobs{asked}").json()["items"]] == shown
+
+
+def test_board_is_searched_filtered_and_sorted(pages):
+    ended("test.work", 1, seconds=9)
+    ended("test.hourly", 1, state=State.FAILED, error="boom", error_code="unexpected")
+    everything = pages.get("/operations/jobs/").context["lines"]
+
+    def shown(**asked):
+        return [line.name for line in pages.get("/operations/jobs/", asked).context["lines"]]
+
+    assert shown(q="hourly") == ["test.hourly"]
+    assert shown(result="failed") == ["test.hourly"]
+    assert shown(days="today", order="longest") == ["test.work", "test.hourly"]
+    assert shown(days="last_week") == []
+    assert set(shown(result="never")) == {line.name for line in everything} - {"test.work", "test.hourly"}
+    assert len(shown(order="newest")) == len(everything), "jobs that never ran are last, not left out"
+    page = squeezed(pages.get("/operations/jobs/", {"q": "no such job"}).text)
+    assert "No matches" in page
+    assert "Failed (1)" in squeezed(pages.get("/operations/jobs/").text)
+    assert pages.get("/api/v1/jobs?result=unheard").status_code == 422
+
+
 def test_requests_are_named_once_and_without_a_plural(pages):
     ended("test.work", 1, http_request_count=1)
     run = JobRun.objects.get()
