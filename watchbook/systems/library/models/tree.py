@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.lookups import IsNull
 
 from watchbook.kit.paging import InvalidCursor, as_moment, as_text, as_value, beyond, decode_cursor, encode_cursor
 from watchbook.systems.library.models.listing import as_uuid, others, pinned
@@ -219,8 +220,10 @@ def _narrowed(space_id: UUID, parent_id: UUID | None, narrow: Narrow) -> tuple[P
 
 def _rows(space_id: UUID, parent_id: UUID | None, narrow: Narrow) -> PageQuerySet:
     below = Page.objects.filter(parent_page_id=OuterRef("pk"), space_id=OuterRef("space_id"), deleted_at=None)
+    # As in `listing`: not EXISTS, and in the order of the index.
+    first = narrow(below).in_order().values("pk")[:1]
     rows = narrow(Page.objects.below(space_id, parent_id)).with_type()
-    return rows.annotate(has_children=Exists(narrow(below))).defer("content")
+    return rows.annotate(has_children=IsNull(Subquery(first), rhs=False)).defer("content")
 
 
 def _pinned(rows: PageQuerySet, space_id: UUID, key: str, pk: str) -> PageQuerySet:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +30,10 @@ class Desk:
     people: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self.people[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        people: dict[str, Any] = vars(self).get("people", {})  # empty while a copy is made
+        if name not in people:
+            raise AttributeError(name)
+        return people[name]
 
     def folder(self, title: str = "Folder", parent: Page | None = None) -> Page:
         return self.page(title, "folder", parent)
@@ -80,9 +82,20 @@ def make_space(people: dict[str, Any], workspace: Workspace, title: str) -> Spac
     return space
 
 
+@pytest.fixture(scope="module")
+def shared_desk(request: pytest.FixtureRequest, files_that_commit: frozenset[Path]) -> Desk | None:
+    if request.path in files_that_commit:
+        return None
+    with request.getfixturevalue("shared_rows")():
+        return make_desk()
+
+
 @pytest.fixture
-def desk(db: None) -> Desk:
-    return make_desk()
+def desk(shared_desk: Desk | None, db: None) -> Desk:
+    """A desk as it was made: a module makes its rows once, each test has objects of its own."""
+    if shared_desk is None:
+        return make_desk()
+    return copy.deepcopy(shared_desk)
 
 
 @pytest.fixture
@@ -99,6 +112,10 @@ def later() -> Iterator[Callable[..., None]]:
 @pytest.fixture
 def clips(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system with something to clip, known to the registry for this test."""
+    add_clips(monkeypatch)
+
+
+def add_clips(patch: pytest.MonkeyPatch) -> None:
     room = "watchbook.systems.library.tests"
     tides = registry.Source(
         slug="tides", title="Tides", icon="stream", clip=f"{room}.clipping:clip", package=room,
@@ -106,4 +123,4 @@ def clips(monkeypatch: pytest.MonkeyPatch) -> None:
         media=registry.Media(visible=f"{room}.clipping:visible"),
     )  # fmt: skip
     real = registry.sources()
-    monkeypatch.setattr(registry, "sources", lambda: (*real, tides))
+    patch.setattr(registry, "sources", lambda: (*real, tides))

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from watchbook.base.testing.people import client_of
 from watchbook.systems.library import actions
-from watchbook.systems.library.models import listing
+from watchbook.systems.library.models import Page, listing, tree
 from watchbook.systems.library.store.publish import page_path
 from watchbook.systems.library.views import workspaces
 
@@ -96,6 +96,27 @@ def test_no_page_of_the_library_reads_all_pages_or_links(desk, planner):
         "/library/recent/",
     ):
         assert whole_reads(client, address) == [], address
+
+
+def test_one_list_of_children_reads_no_other_pages(desk):
+    """PostgreSQL plans for all children that a folder has, although the list ends after some of them."""
+    if connection.vendor != "postgresql":
+        pytest.skip("the plan of PostgreSQL")
+    folder = desk.folder("Crowd")
+    crowd = [
+        Page(space=desk.space, parent_page=folder, title=f"Page {n}", sort_key=key)
+        for n, key in enumerate(tree.many_after(None, 3000))
+    ]
+    Page.objects.bulk_create(crowd)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE pages")
+        with CaptureQueriesContext(connection) as caught:
+            assert len(actions.list_children(desk.wanda, page_id=folder.pk, limit=100).items) == 100
+        assert len(caught) == 3
+        for row in caught.captured_queries:
+            cursor.execute("EXPLAIN " + row["sql"].replace("%", "%%"))
+            steps = [step for (step,) in cursor.fetchall()]
+            assert not [step for step in steps if "Seq Scan on pages" in step], steps
 
 
 def test_overview_counts_pages_up_to_a_number(desk, monkeypatch):

@@ -19,7 +19,6 @@ from watchbook.systems.library.models import Page, PageLink, Space
 from watchbook.systems.library.parse.html import clean
 from watchbook.systems.library.parse.links import with_ids, without_ids
 from watchbook.systems.library.store.publish import page_path
-from watchbook.systems.library.tests.conftest import make_desk
 
 pytestmark = pytest.mark.django_db
 
@@ -205,5 +204,5 @@ def _do(desk, act: str, page: Page, other: Page, folder: Page) -> None:
 
 
 @pytest.fixture
-def transactional_db_for_examples(db):
-    return make_desk()
+def transactional_db_for_examples(desk):
+    return desk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from uuid import uuid4
 
 import pytest
@@ -11,6 +12,7 @@ from django.test import Client
 from watchbook.base.testing.people import client_of, make_person
 from watchbook.systems.library import actions
 from watchbook.systems.library.errors import Conflict, NotAllowed, NotFound
+from watchbook.systems.library.tests.conftest import add_clips
 from watchbook.systems.library.tests.walk import ALLOWED, BASE, calls, client_for, expected, make_world, routes
 
 pytestmark = pytest.mark.django_db
@@ -18,9 +20,16 @@ pytestmark = pytest.mark.django_db
 PEOPLE = ("anonymous", *sorted(ALLOWED["anybody"]))
 
 
+@pytest.fixture(scope="module")
+def shared_world(shared_desk, shared_rows):
+    with shared_rows(), pytest.MonkeyPatch.context() as patch:
+        add_clips(patch)
+        return make_world(copy.deepcopy(shared_desk))
+
+
 @pytest.fixture
-def world(desk, clips):
-    return make_world(desk)
+def world(shared_world, clips, db):
+    return copy.deepcopy(shared_world)
 
 
 def undone(call, client) -> int:
