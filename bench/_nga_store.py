@@ -67,18 +67,25 @@ class Clock:
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_backend_pid()")
-                self.server = Path(f"/proc/{cursor.fetchone()[0]}/stat")
+                self.server = Path(f"/proc/{cursor.fetchone()[0]}")
 
     @contextmanager
     def on(self, name: str) -> Iterator[None]:
-        cpu, wall = self._cpu(), time.perf_counter()
+        cpu, wall = self.spent(), time.perf_counter()
         yield
-        self.cpu[name] += self._cpu() - cpu
+        self.cpu[name] += self.spent() - cpu
         self.wall[name] += time.perf_counter() - wall
 
-    def _cpu(self) -> float:
-        ticks = self.server.read_text().rpartition(")")[2].split()[11:13] if self.server else []
-        return time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    def spent(self) -> float:
+        return time.process_time() + (_seconds_of(self.server) if self.server else 0.0)
+
+
+def _seconds_of(process: Path) -> float:
+    """Processor time of another process: in nanoseconds where the kernel counts them, else in ticks of 10 ms."""
+    if (exact := process / "schedstat").exists():
+        return int(exact.read_text().split()[0]) / 1e9
+    ticks = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def measure() -> dict[str, Any]:

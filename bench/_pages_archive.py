@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -49,10 +50,8 @@ class Archive:
         )  # fmt: skip
 
     def grow(self, size: int) -> None:
-        """PostgreSQL copies its first tenth of 100,000 pages inside the database: a million in minutes."""
-        from django.db import connection
-
-        copies = connection.vendor == "postgresql" and size > COPIED
+        """Make the first 10,000 pages and copy them inside the database: a million in minutes."""
+        copies = size > COPIED
         numbers = iter(range(self.size, min(size, COPIED) if copies else size))
         while batch := list(islice(numbers, BATCH)):
             self._add(batch)
@@ -69,13 +68,17 @@ class Archive:
 
         from watchbook.systems.pages.store import counts
 
+        dialect = DIALECTS[connection.vendor]
         with transaction.atomic(), connection.cursor() as cursor:
             steps = {
                 table: _scalar(cursor, f"SELECT MAX(id) FROM {table}")
                 for table in ("web_pages", "web_page_versions", "web_page_events", "search_documents")
             }
-            for statement in _copying(steps, self.size):
+            words = [] if dialect.copies_words else _words_by_document()
+            for statement in _copying(dialect, steps, self.size):
                 cursor.execute(statement, {"copies": copies, "rare": f"%{RARE}%"})
+            for copy in range(1, copies + 1):
+                _write_words(words, copy * steps["search_documents"])
             counts.recount(self.site, repair=True)
 
     def _add(self, numbers: list[int]) -> None:
@@ -187,7 +190,7 @@ class Archive:
             "list, never read": f"{base}?state=never",
             "list, no hit in a state": f"{base}?section=/part-7/&state=ok",
             "list, rare words": f"{base}?q=Klabautermann",
-            "list, 7 days": f"{base}?period=7",
+            "list, 7 days": f"{base}?days=7d",
             "sections": f"{base}sections/",
             "changes": f"{base}changes/",
             "page history": f"/pages/{one.pk}/",
@@ -213,49 +216,94 @@ def _scalar(cursor: Any, statement: str) -> int:
     return int(cursor.fetchone()[0])
 
 
-def _copying(steps: dict[str, int], size: int) -> Iterator[str]:
+@dataclass(frozen=True)
+class Dialect:
+    """What the statements that copy rows say differently; `k` is the number of the copy."""
+
+    series: str
+    later: str
+    local_day: str
+    # The words of the search index can be read back, so that a statement copies them too.
+    copies_words: bool
+
+
+DIALECTS = {
+    "postgresql": Dialect(
+        "generate_series(1, %(copies)s) k",
+        "{moment} + make_interval(secs => k * {seconds})",
+        "({moment} AT TIME ZONE 'Asia/Shanghai')::date",
+        copies_words=True,
+    ),
+    "sqlite": Dialect(
+        "(WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %(copies)s) SELECT k FROM n)",
+        "datetime({moment}, (k * {seconds}) || ' seconds')",
+        "date({moment}, '+8 hours')",
+        copies_words=False,
+    ),
+}
+
+
+def _copying(dialect: Dialect, steps: dict[str, int], size: int) -> Iterator[str]:
     """Statements that copy rows; keys and times move by a step for each copy."""
-    page, later = steps["web_pages"], f"make_interval(secs => k * {size})"
+
+    def later(moment: str) -> str:
+        return dialect.later.format(moment=moment, seconds=size)
+
+    page, step = steps["web_pages"], steps["search_documents"]
     key = {
         "id": f"id + k * {page}",
         "url": f"url || '-{size}-' || k",
-        "url_digest": f"left(md5(url || '-{size}-' || k) || md5(url), 40)",
+        "url_digest": f"substr(md5(url || '-{size}-' || k) || md5(url), 1, 40)",
     }
     moved = {
-        name: f"CASE WHEN version_count > 0 THEN {name} + {later} ELSE {name} END"
+        name: f"CASE WHEN version_count > 0 THEN {later(name)} ELSE {name} END"
         for name in ("first_seen_at", "changed_at", "last_read_at", "next_at")
     }
-    yield _copy_of("web_pages", {**key, **moved})
+    yield _copy_of(dialect, "web_pages", {**key, **moved})
     own = {"page_id": f"page_id + k * {page}"}
     for table, moment in (("web_page_versions", "read_at"), ("web_page_events", "at")):
-        yield _copy_of(table, {**own, "id": f"id + k * {steps[table]}", moment: f"{moment} + {later}"})
+        yield _copy_of(dialect, table, {**own, "id": f"id + k * {steps[table]}", moment: later(moment)})
     found = {
-        "id": f"id + k * {steps['search_documents']}", "object_id": f"(object_id::bigint + k * {page})::text",
-        "occurred_at": f"occurred_at + {later}",
+        "id": f"id + k * {step}", "object_id": f"CAST(CAST(object_id AS bigint) + k * {page} AS text)",
+        "occurred_at": later("occurred_at"),
     }  # fmt: skip
-    yield _copy_of("search_documents", found, "WHERE body NOT LIKE %(rare)s")
-    document = f"document_id + k * {steps['search_documents']}"
-    yield (
-        f"INSERT INTO search_words (document_id, words) SELECT {document}, words"
-        " FROM search_words, generate_series(1, %(copies)s) k"
-        " WHERE document_id IN (SELECT id FROM search_documents WHERE body NOT LIKE %(rare)s)"
-    )
+    yield _copy_of(dialect, "search_documents", found, "WHERE body NOT LIKE %(rare)s")
+    if dialect.copies_words:
+        yield (
+            f"INSERT INTO search_words (document_id, words) SELECT document_id + k * {step}, words"
+            f" FROM search_words, {dialect.series}"
+            " WHERE document_id IN (SELECT id FROM search_documents WHERE body NOT LIKE %(rare)s)"
+        )
     yield "DELETE FROM web_section_days"
     yield (
         "INSERT INTO web_section_days (site_id, section, day, new, changed, removed)"
-        " SELECT e.site_id, p.section, (e.at AT TIME ZONE 'Asia/Shanghai')::date, 0, COUNT(*), 0"
+        f" SELECT e.site_id, p.section, {dialect.local_day.format(moment='e.at')}, 0, COUNT(*), 0"
         " FROM web_page_events e JOIN web_pages p ON p.id = e.page_id GROUP BY 1, 2, 3"
     )
 
 
-def _copy_of(table: str, changes: dict[str, str], where: str = "") -> str:
+def _copy_of(dialect: Dialect, table: str, changes: dict[str, str], where: str = "") -> str:
     from django.apps import apps
 
     (model,) = [each for each in apps.get_models() if each._meta.db_table == table]
     columns = [field.column for field in model._meta.concrete_fields]
     values = ", ".join(changes.get(column, f'"{column}"') for column in columns)
     named = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({named}) SELECT {values} FROM {table}, generate_series(1, %(copies)s) k {where}"
+    return f"INSERT INTO {table} ({named}) SELECT {values} FROM {table}, {dialect.series} {where}"
+
+
+def _words_by_document() -> list[Any]:
+    """The words of every document that is copied: the index of SQLite holds no text to copy."""
+    from watchbook.core.search import index
+    from watchbook.core.search.models import SearchDocument
+
+    return [index._stored_words(row) for row in SearchDocument.objects.exclude(body__contains=RARE)]
+
+
+def _write_words(words: list[Any], step: int) -> None:
+    from watchbook.core.search.dialects import dialect
+
+    dialect().write([replace(each, document_id=each.document_id + step) for each in words])
 
 
 def _analyse() -> None:

@@ -115,7 +115,9 @@ def sizes(connection: Any) -> dict[str, int]:
     """Megabytes of the documents with their indexes, and of the word index."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.execute("SELECT CASE WHEN name LIKE 'search_words%' THEN 'words' ELSE 'documents' END, SUM(pgsize)"
+            # Pages, not bytes: the sum of bytes of one table overflows at 4 GB.
+            cursor.execute("SELECT CASE WHEN name LIKE 'search_words%' THEN 'words' ELSE 'documents' END,"
+                           " SUM(pageno) * (SELECT page_size FROM pragma_page_size)"
                            " FROM dbstat WHERE aggregate = TRUE AND name LIKE '%search_%' GROUP BY 1")  # fmt: skip
         elif connection.vendor == "postgresql":
             cursor.execute("SELECT 'documents', pg_total_relation_size('search_documents') UNION ALL"
