@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.utils import translation
 
 from watchbook.base import clock, env
-from watchbook.base.testing import migrated, servers
+from watchbook.base.testing import environment, migrated, servers
 
 WITHOUT_WORDS = "INSERT INTO search_words(search_words) VALUES ('delete-all')"
+WRITTEN_BY_MIGRATE = ("django_content_type", "auth_permission")
 
 
 def pytest_configure() -> None:
@@ -56,31 +57,48 @@ def _list_static_files_once() -> None:
 
 
 def _empty_only_filled_tables() -> None:
-    """After a test that commits: delete from the few tables that have rows: on PostgreSQL TRUNCATE of all is slow."""
+    """After a test that commits: delete from the few tables that have rows; content types and permissions stay.
+
+    Django deletes these two as well and then writes them again row by row, which takes longer than the test. On
+    PostgreSQL a TRUNCATE of all tables is slow.
+    """
     flush: Any = import_module("django.core.management.commands.flush")
-    whole = flush.sql_flush
+    whole, write_again = flush.sql_flush, flush.emit_post_migrate_signal
 
     def statements(style: Any, connection: Any, *, reset_sequences: bool = True, **given: Any) -> list[str]:
-        if connection.vendor == "sqlite" or reset_sequences:
-            emptied = list(whole(style, connection, reset_sequences=reset_sequences, **given))
-            # No model has the word index, so Django leaves it: the next test would find words of this one in the file.
-            has_words = connection.vendor == "sqlite" and "search_words" in connection.introspection.table_names()
-            return [*emptied, WITHOUT_WORDS] if has_words else emptied
-        tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-        nothing = " FROM DUAL" if connection.vendor == "mysql" else ""
-        quoted = {name: connection.ops.quote_name(name) for name in tables}
-        asked = (
-            f"SELECT '{name}'{nothing} WHERE EXISTS (SELECT 1 FROM {table})"  # noqa: S608 - names of models
-            for name, table in quoted.items()
-        )
-        with connection.cursor() as cursor:
-            cursor.execute(" UNION ALL ".join(asked))
-            deletions = [f"DELETE FROM {quoted[name]}" for (name,) in cursor.fetchall()]  # noqa: S608
+        if reset_sequences:
+            return [*whole(style, connection, reset_sequences=reset_sequences, **given), *_without_words(connection)]
+        deletions = [f"DELETE FROM {connection.ops.quote_name(name)}" for name in _filled_tables(connection)]  # noqa: S608
         if connection.vendor == "mysql":
             return ["SET FOREIGN_KEY_CHECKS = 0", *deletions, "SET FOREIGN_KEY_CHECKS = 1"]
-        return deletions
+        return [*deletions, *_without_words(connection)]
 
-    flush.sql_flush = statements
+    def write_missing(verbosity: int, interactive: bool, database: str, **given: Any) -> None:
+        with connections[database].cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM auth_permission")
+            if cursor.fetchone() == (0,):
+                write_again(verbosity, interactive, database, **given)
+
+    flush.sql_flush, flush.emit_post_migrate_signal = statements, write_missing
+
+
+def _filled_tables(connection: Any) -> list[str]:
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    nothing = " FROM DUAL" if connection.vendor == "mysql" else ""
+    asked = (
+        f"SELECT '{name}'{nothing} WHERE EXISTS (SELECT 1 FROM {connection.ops.quote_name(name)})"  # noqa: S608 - of models
+        for name in tables
+        if name not in WRITTEN_BY_MIGRATE
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(asked))
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _without_words(connection: Any) -> list[str]:
+    # No model has the word index, so Django leaves it: the next test would find words of this one in the file.
+    has_words = connection.vendor == "sqlite" and "search_words" in connection.introspection.table_names()
+    return [WITHOUT_WORDS] if has_words else []
 
 
 @pytest.fixture(scope="session")
@@ -125,6 +143,12 @@ def noon() -> Iterator[datetime]:
     moment = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)
     with clock.set_to(moment):
         yield moment
+
+
+@pytest.fixture(scope="session")
+def files_that_commit(request: pytest.FixtureRequest) -> frozenset[Path]:
+    """The files with a test that commits: it would commit rows that the module shares."""
+    return frozenset(item.path for item in request.session.items if environment.commits(item))
 
 
 SharedRows = Callable[[], AbstractContextManager[None]]
