@@ -64,13 +64,22 @@ class Visitor:
     def follow(self, name: str, *, exact: bool = True) -> None:
         self.page.get_by_role("link", name=name, exact=exact).first.click()
 
+    def arrives(self, address: str) -> None:
+        """Wait for this address; `**` and `*` stand for any text."""
+        try:
+            self.page.wait_for_url(address)
+        except TimeoutError:
+            raise AssertionError(f"{self.path} is open instead of {address}: {self._shown('body')}") from None
+
     def sees(self, text: str) -> None:
         """Wait until the main part of the page shows it."""
         try:
             self.page.locator("#main").get_by_text(text).first.wait_for()
         except TimeoutError:
-            shown = " | ".join(self.page.locator("#main").inner_text().split("\n"))
-            raise AssertionError(f"{self.path} does not show {text!r} but: {shown[:1500]}") from None
+            raise AssertionError(f"{self.path} does not show {text!r} but: {self._shown('#main')}") from None
+
+    def _shown(self, part: str) -> str:
+        return " | ".join(self.page.locator(part).inner_text().split("\n"))[:1500]
 
     def _note(self, text: str, kind: str) -> None:
         if kind in ("error", "warning") and STATUS_WORDS not in text:

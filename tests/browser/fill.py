@@ -151,7 +151,7 @@ def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> Non
 
     days = plan["days"]
     silent = (now - timedelta(days=days // 3)).astimezone(clock.SHANGHAI).date() if days > 6 else None
-    number = 0
+    number, is_failing = 0, False
     for day in range(days, -1, -1):
         for hour in HOURS:
             moment = (now - timedelta(days=day)).replace(hour=hour, minute=4)
@@ -159,7 +159,8 @@ def pass_days(plan: dict[str, Any], sites: dict[str, Far], now: datetime) -> Non
             if not is_past or moment.astimezone(clock.SHANGHAI).date() == silent:
                 continue
             number += 1
-            if day == FAILING_DAYS:
+            if day <= FAILING_DAYS and not is_failing:
+                is_failing = True
                 sites["down"].fault("fail")
                 sites["wall"].fault("forbid")
             for site in sites.values():

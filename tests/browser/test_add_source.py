@@ -41,7 +41,7 @@ def empty_desk(world: World, shops: dict[int, SitemapSite], chromium: Any) -> It
         with made.running():
             first = Visitor(chromium, made.url)
             sign_up(first, OLIVE)
-            first.page.wait_for_url(made.url + "/")
+            first.arrives(made.url + "/")
             first.close()
             yield made
 
@@ -68,7 +68,7 @@ def test_pasted_homepage_is_previewed_and_watched(
     person.sees("No changes since the baseline")
     person.go("/")
     person.page.keyboard.press("a")
-    person.page.wait_for_url(empty_desk.url + "/add/")
+    person.arrives(empty_desk.url + "/add/")
     person.page.get_by_label("Address or keyword").fill(shop.url)
     person.press("Check")
     person.sees("You already watch everything that was found here.")

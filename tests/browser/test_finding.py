@@ -31,7 +31,7 @@ def member(desk: Desk, visitor: Callable[..., Visitor]) -> Visitor:
 def test_search_finds_a_change_by_the_words_of_its_urls(member: Visitor, words: str, expected: str) -> None:
     member.page.get_by_label("Search everything").first.fill(words)
     member.page.keyboard.press("Enter")
-    member.page.wait_for_url("**/search/**")
+    member.arrives("**/search/**")
     hit = member.page.locator(".hits > li").first
     assert NAMES[expected] in hit.inner_text()
     assert hit.locator("mark").count() > 0

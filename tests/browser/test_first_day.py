@@ -59,7 +59,7 @@ def test_first_account_becomes_the_operator(empty_desk: Desk, visitor: Callable[
     olive.go("/")
     olive.page.get_by_role("heading", name="Create first account").wait_for()
     sign_up(olive, OLIVE)
-    olive.page.wait_for_url(empty_desk.url + "/")
+    olive.arrives(empty_desk.url + "/")
     olive.follow("Operations")
     olive.sees("Workers")
 
@@ -89,4 +89,4 @@ def test_second_account_confirms_mail_and_uses_two_factor(
     anna.sees("The code is wrong.")
     anna.page.get_by_label("Code").fill(totp(secret))
     anna.press("Sign in")
-    anna.page.wait_for_url(empty_desk.url + "/")
+    anna.arrives(empty_desk.url + "/")

@@ -123,17 +123,17 @@ def test_board_is_crawled_listed_searched_and_read(person: Visitor, forum: Forum
     assert rows(person) == ["每天一句", "旧灯塔的钥匙", "港口巡检路线"]
     person.page.get_by_label("Sort by").select_option("last_reply")
     person.press("Apply")
-    person.page.wait_for_url("**order=last_reply*")
+    person.arrives("**order=last_reply*")
     assert rows(person)[0] == "港口巡检路线"
 
     person.page.get_by_label("Featured").check()
     person.press("Apply")
-    person.page.wait_for_url("**digest=1*")
+    person.arrives("**digest=1*")
     assert rows(person) == ["港口巡检路线"]
     person.page.locator(".chip[aria-current]").click()
     person.page.get_by_label("Author", exact=True).fill("南窗")
     person.press("Apply")
-    person.page.wait_for_url("**author=*")
+    person.arrives("**author=*")
     assert rows(person) == ["旧灯塔的钥匙"]
 
     search_for(person, "灯塔")
@@ -147,7 +147,7 @@ def search_for(person: Visitor, words: str) -> None:
     person.go("/nga/")
     person.page.get_by_label("Title or opening post").fill(words)
     person.page.keyboard.press("Enter")
-    person.page.wait_for_url("**/nga/search/**")
+    person.arrives("**/nga/search/**")
     assert rows(person) == ["[水]旧灯塔的钥匙", "[攻略]港口巡检路线"]
     assert person.page.locator(".hits mark").all_inner_texts() == [words, words]
 
@@ -161,13 +161,13 @@ def read_two_thousand_floors(person: Visitor, forum: Forum) -> None:
     assert person.page.locator(".cells rect").count() == FLOORS // 20
     person.page.get_by_label("Go to post").fill("1234")
     person.press("Go")
-    person.page.wait_for_url(f"**{topic}?page=62#f1234")
+    person.arrives(f"**{topic}?page=62#f1234")
     assert person.page.locator("article.floor").count() == 20
     assert person.page.locator("#f1234").evaluate("node => node.matches(':target')")
     person.go(f"{topic}floors/1999/")
     assert person.page.locator("article.floor").last.get_attribute("id") == "f1999"
     person.follow("Only this author")
-    person.page.wait_for_url("**author_id=*")
+    person.arrives("**author_id=*")
     assert set(person.page.locator(".floor-author").all_inner_texts()) == {"白露为霜"}
 
 
@@ -186,7 +186,7 @@ def see_what_changed(person: Visitor, forum: Forum) -> None:
     person.page.locator("article.floor", has_text="灯塔巡检，收益更高").get_by_role("link", name="2 versions").click()
     person.sees("Current version")
     person.page.locator(".log-item", has_text="Version 1").click()
-    person.page.wait_for_url("**to=1")
+    person.arrives("**to=1")
     person.sees("第三天开始把每日任务换成码头搬运")
 
 
@@ -202,9 +202,9 @@ def mend_the_gap(person: Visitor, forum: Forum) -> None:
     person.page.locator("tbody a").first.click()
     person.sees("Repaired")
     person.follow("Posts")
-    person.page.wait_for_url("**show=floors")
+    person.arrives("**show=floors")
     person.follow("#3")
-    person.page.wait_for_url(f"**{topic}#f3")
+    person.arrives(f"**{topic}#f3")
     person.sees("第 3 条回复。")
     assert person.page.locator(".gap").count() == 0
 

@@ -43,7 +43,7 @@ def make(person: Visitor, button: str, title: str) -> None:
     person.page.keyboard.type(title)
     person.page.keyboard.press("Enter")
     expect(person.page.locator("#space h1, #space .title-input").first).to_be_visible()
-    person.page.wait_for_url("**/library/pages/**")
+    person.arrives("**/library/pages/**")
 
 
 def test_tree_is_built_by_keyboard_and_moved_by_drag(ada: Visitor) -> None:

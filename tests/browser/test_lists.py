@@ -69,7 +69,7 @@ def test_filters_work_by_keyboard_on_a_phone(desk: Desk, visitor: Callable[..., 
     person.page.get_by_label("State").select_option("done")
     person.page.get_by_role("button", name="Apply").focus()
     person.page.keyboard.press("Enter")
-    person.page.wait_for_url("**state=done**")
+    person.arrives("**state=done**")
     assert button.inner_text().strip() == "Filters (1)"
     person.page.get_by_role("link", name="Remove filter Done").click()
     person.page.wait_for_url(lambda address: "state=" not in address)

@@ -72,7 +72,7 @@ def test_change_is_found_notified_read_and_deleted(
     assert len(shown(person)) == 2
     person.page.get_by_label("Find in these URLs").fill("灯笼")
     person.page.keyboard.press("Enter")
-    person.page.wait_for_url("**q=*")
+    person.arrives("**q=*")
     assert len(shown(person)) == 1
 
     person.go(person.path)
@@ -128,7 +128,7 @@ def delete_and_take_back(person: Visitor, monitor: str) -> None:
     person.sees(f"{NAME} was deleted")
     assert person.page.locator("tbody tr").count() == 0
     person.press("Undo")
-    person.page.wait_for_url(f"**{monitor}")
+    person.arrives(f"**{monitor}")
     assert state(person) == "Active"
 
 

@@ -149,7 +149,7 @@ def see_the_alert_open(person: Visitor) -> None:
     person.follow("All alerts")
     person.sees("No usable cookies")
     person.follow("Show")
-    person.page.wait_for_url("**/notes/cookies/")
+    person.arrives("**/notes/cookies/")
     person.sees("No cookies yet")
 
 
@@ -215,7 +215,7 @@ def watch_a_collection(person: Visitor, desk: Desk) -> None:
     row = person.page.locator("tbody tr").first
     row.get_by_text("Partial").wait_for()
     row.get_by_role("link").click()
-    person.page.wait_for_url("**/notes/executions/exec-*/")
+    person.arrives("**/notes/executions/exec-*/")
     person.sees("The note does not exist or is not public.")
     assert person.page.locator("tbody tr").count() == NOTES
     assert person.page.locator("tbody tr", has_text="Collected").count() == NOTES - 1
@@ -229,7 +229,7 @@ def read_a_note(person: Visitor) -> None:
     assert person.page.locator("img").count() == 0
     person.go("/search/?q=灯会散步&source=notes")
     person.page.locator(".hits a").first.click()
-    person.page.wait_for_url("**/notes/note/*/")
+    person.arrives("**/notes/note/*/")
 
 
 def test_failed_note_is_retried_and_one_is_deleted(person: Visitor) -> None:

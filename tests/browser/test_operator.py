@@ -104,7 +104,7 @@ def test_audit_log_shows_who_did_what(desk: Desk, operator: Visitor, visitor: Ca
     assert OPERATOR in rows.first.inner_text()
     operator.page.get_by_label("User e-mail").fill(MEMBER)
     operator.press("Apply")
-    operator.page.wait_for_url("**who=*")
+    operator.arrives("**who=*")
     people = set(operator.page.locator("td[data-label=Who]").all_inner_texts())
     assert people == {MEMBER}
 

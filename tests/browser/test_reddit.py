@@ -110,12 +110,12 @@ def test_community_list_is_loaded_sorted_and_toggled(person: Visitor, reddit: Re
     person.sees("1 communities added, 0 updated, 7 in total")
 
     person.page.get_by_role("columnheader", name="Community").get_by_role("link").click()
-    person.page.wait_for_url("**order=name*")
+    person.arrives("**order=name*")
     assert names(person) == sorted(names(person))
     assert len(names(person)) == 7
     person.page.get_by_label("Name or tag").fill("lamps")
     person.press("Apply")
-    person.page.wait_for_url("**q=lamps*")
+    person.arrives("**q=lamps*")
     assert names(person) == ["r/lanterncraft"]
     person.press("Disable r/lanterncraft")
     person.sees("r/lanterncraft disabled. It is no longer crawled.")
@@ -155,15 +155,15 @@ def test_versions_of_a_post_are_compared_word_by_word(person: Visitor, reddit: R
     person.go("/reddit/posts/?q=north+pier")
     assert person.page.locator(".rows mark").first.inner_text().lower() == "north"
     person.follow("The north pier closes in November")
-    person.page.wait_for_url(f"**/reddit/posts/{reddit.ids['edited']}/")
+    person.arrives(f"**/reddit/posts/{reddit.ids['edited']}/")
     assert person.page.locator(".diff-text del").all_inner_texts() == ["rebuild", "October"]
     assert person.page.locator(".diff-text ins").all_inner_texts() == ["close", "December"]
     person.page.get_by_label("Compare").select_option("1")
     person.press("Show")
-    person.page.wait_for_url("**from=1*")
+    person.arrives("**from=1*")
     assert person.page.locator(".diff-text del").all_inner_texts() == ["October"]
     person.page.locator(".log-item", has_text="Version 1").click()
-    person.page.wait_for_url("**to=1")
+    person.arrives("**to=1")
     assert "Tickets bought before October" in person.page.locator(".prose").inner_text()
 
 

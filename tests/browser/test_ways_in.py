@@ -30,7 +30,7 @@ def team(world: World, chromium: Any) -> Iterator[Desk]:
         with made.running():
             first = Visitor(chromium, made.url)
             sign_up(first, OLIVE)
-            first.page.wait_for_url(made.url + "/")
+            first.arrives(made.url + "/")
             first.close()
             yield made
 
@@ -81,7 +81,7 @@ def test_colleague_signs_up_with_the_mail(
     nora.page.get_by_label(password, exact=True).fill(PASSWORD)
     nora.page.get_by_label(again).fill(PASSWORD)
     nora.press(create)
-    nora.page.wait_for_url(team.url + "/")
+    nora.arrives(team.url + "/")
 
     late = visitor(team, width=width)
     assert late.go(link).status == 410
@@ -107,14 +107,14 @@ def test_passkey_is_added_then_signs_in_alone(team: Desk, chromium: Any) -> None
     person.page.get_by_label("Name").fill("Laptop")
     person.page.get_by_text("Sign in with this passkey alone").click()
     person.press("Add passkey")
-    person.page.wait_for_url("**/2fa/recovery-codes/**")
+    person.arrives("**/2fa/recovery-codes/**")
     person.go("/accounts/2fa/passkeys/")
     person.sees("Laptop")
 
     forget(person)
     person.go("/accounts/login/")
     person.press("Use a passkey")
-    person.page.wait_for_url(person.url + "/")
+    person.arrives(person.url + "/")
 
     # As the second factor after the password.
     forget(person)
@@ -122,8 +122,8 @@ def test_passkey_is_added_then_signs_in_alone(team: Desk, chromium: Any) -> None
     person.page.get_by_label("E-mail").fill(OLIVE)
     person.page.get_by_label("Password", exact=True).fill(PASSWORD)
     person.press("Sign in")
-    person.page.wait_for_url("**/2fa/authenticate/")
+    person.arrives("**/2fa/authenticate/")
     person.press("Use a passkey")
-    person.page.wait_for_url(person.url + "/")
+    person.arrives(person.url + "/")
     assert person.complaints == []
     person.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -123,8 +124,8 @@ def test_only_one_process_at_a_time_tries_again(scanner, monkeypatch):
             outage.begin(error)
         rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", 0))
 
-    rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", rate_limit.now_ms() + 5000))
-    monkeypatch.setattr(outage.time, "sleep", other_process)
+    rate_limit.change(lambda bucket: setattr(bucket, "retrying_until", rate_limit.now_ms() + 60_000))
+    monkeypatch.setattr(outage, "time", SimpleNamespace(sleep=other_process))
     run = scanner.run("reddit.incremental")
     assert (run.state, run.error_code) == ("failed", "upstream")
     assert waits == [outage.WAIT_SECONDS]
