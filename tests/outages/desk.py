@@ -33,7 +33,6 @@ from watchbook.core.notify.message import message_id
 from watchbook.core.notify.models import Attempt, Delivery
 from watchbook.core.notify.outbox.result import FIRST_BREAK
 from watchbook.systems.nga.models import CrawlRun
-from watchbook.systems.nga.store.runs import REREADING
 from watchbook.systems.sitemaps.models import SitemapCheck
 
 # Seconds that an outage lasts, and that a site is well before the next.
@@ -213,7 +212,7 @@ class Desk:
         opened, resolved = part.alerts()
         given_up = part.given_up()
         outages = [outage for outage in part.outages if part.is_outage(outage)]
-        bursts = [attempts_of(runs_of(part, outage), most_attempts(part, outage)) for outage in outages]
+        bursts = [attempts_of(runs_of(part, outage)) for outage in outages]
         met = [outage for outage, burst in zip(outages, bursts, strict=True) if burst]
         firsts = [burst[0] for burst in bursts if burst]
         later = [count for burst in bursts for count in burst[1:]]
@@ -234,7 +233,7 @@ class Desk:
             rows = Alert.objects.filter(source=part.slug).order_by("pk")
             self.wrong += [f"  {row.key} {row.opened_at:%d %H:%M} to {row.closed_at} {row.message}" for row in rows]
         for outage, burst in zip(outages, bursts, strict=True):
-            if not is_calm(burst, most_attempts(part, outage)) or len(burst) > 1 + most_pauses(part, outage):
+            if not is_calm(burst) or len(burst) > 1 + most_pauses(part, outage):
                 span = f"{outage.began_at:%d %H:%M:%S} to {outage.ended_at:%d %H:%M:%S}"
                 self.wrong.append(
                     f"{part.slug}: {outage.kind} from {span}: {runs_of(part, outage)} requests of its runs"
@@ -258,27 +257,17 @@ def crawls_in(outage: Outage) -> QuerySet[CrawlRun]:
     return CrawlRun.objects.filter(inside, http_request_count__gt=0).order_by("run_started_at", "pk")
 
 
-def most_attempts(part: Part, outage: Outage) -> int:
-    """Requests until the pause. The forum has three formats of a page: the fourth tells a broken topic from a site."""
-    return ATTEMPTS + 1 if part.slug == "nga" and outage.kind == "garbling" and begins_with_topic(outage) else ATTEMPTS
-
-
-def begins_with_topic(outage: Outage) -> bool:
-    first = crawls_in(outage).first()
-    return first is not None and first.run_trigger_text == REREADING
-
-
-def attempts_of(runs: list[int], most: int) -> list[int]:
+def attempts_of(runs: list[int]) -> list[int]:
     """Requests until the pause, and those of each run afterwards: a run with little to read leaves attempts over."""
     first, left = 0, list(runs)
-    while left and (not first or first + left[0] <= most):
+    while left and (not first or first + left[0] <= ATTEMPTS):
         first += left.pop(0)
     return [first, *left] if runs else []
 
 
-def is_calm(burst: list[int], most: int) -> bool:
+def is_calm(burst: list[int]) -> bool:
     """The promise: so many requests until the pause, and one after each pause."""
-    return not burst or (burst[0] <= most and all(count == 1 for count in burst[1:]))
+    return not burst or (burst[0] <= ATTEMPTS and all(count == 1 for count in burst[1:]))
 
 
 def most_pauses(part: Part, outage: Outage) -> int:

@@ -20,6 +20,7 @@ from standins.nga_board import NgaBoard
 from standins.note_platform import NotePlatform
 from standins.reddit import RedditSite
 from standins.sitemap_site import SitemapSite
+from standins.webhook_sink import WebhookSink
 from watchbook.base import clock
 from watchbook.base.store.folder import scratch
 from watchbook.core.alerts.models import Alert
@@ -148,12 +149,13 @@ def alerts_of(key: str) -> tuple[int, int]:
 class Sitemaps(Part):
     # A monitor is announced after three failed checks, which a short outage does not reach.
     announces_all = False
-    hook_url = ""
+    # Of a receiver that does not fail with the site.
+    hook_url: str
 
     def prepare(self, owner: Any) -> None:
         self.listed: set[str] = set()
         self.grow(0)
-        given = {"url": self.hook_url or self.site.address("/hook")}
+        given = {"url": self.hook_url}
         channel = create_channel(owner, name="hook", channel_type="webhook", given=given)
         values = {"name": "Example", "sitemap_url": self.site.sitemap, "channels": [channel.channel]}
         self.monitor, _look = sitemaps_actions.add_monitor(owner, values)
@@ -339,10 +341,11 @@ def parts_of(sites: list[Any]) -> list[Any]:
 
 
 def open_world(stack: contextlib.ExitStack, owner: Any, patch: pytest.MonkeyPatch) -> list[Any]:
-    sites: list[Any] = [stack.enter_context(kind()) for kind in SITES]
+    sites: list[Any] = [stack.enter_context(kind()) for kind in (*SITES, WebhookSink)]
     for name, value in environment(sites).items():
         patch.setenv(name, value)
     parts = parts_of(sites)
+    parts[0].hook_url = sites[-1].address("/hook")
     with clock.set_to(START):
         for part in parts:
             part.prepare(owner)

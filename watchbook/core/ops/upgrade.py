@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ import click
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from watchbook.base.store import folder
 from watchbook.base.terminal import Failure
@@ -63,6 +64,7 @@ def upgrading(*, is_forced: bool = False) -> Iterator[Upgrade]:
         with folder.one_migrates():
             first_database.use()
             refuse_newer()
+            drop_half_made()
             upgrade = Upgrade(pending_migrations())
             if (upgrade.pending or is_forced) and _is_wanted() and _has_data():
                 upgrade.backup = _back_up()
@@ -90,18 +92,36 @@ def refuse_newer() -> None:
         )
 
 
+def drop_half_made(*, ignored: Collection[str] = ()) -> None:
+    """Where a killed migration leaves half of its tables (MariaDB), drop them if they have no data: it begins again.
+
+    Only if no other program has recorded migrations here. The record itself goes last: a kill in between does no harm.
+    """
+    if connection.features.can_rollback_ddl or not pending_migrations() or _has_data(ignored):
+        return
+    executor = MigrationExecutor(connection)
+    tables = set(connection.introspection.table_names())
+    is_ours = {label for label, _ in executor.loader.applied_migrations} <= executor.loader.migrated_apps
+    if MigrationRecorder.Migration._meta.db_table not in tables or not is_ours:
+        return
+    order = sorted(tables, key=lambda table: table == MigrationRecorder.Migration._meta.db_table)
+    with connection.constraint_checks_disabled(), connection.cursor() as cursor:
+        for table in order:
+            cursor.execute(f"DROP TABLE {connection.ops.quote_name(table)}")
+
+
 def _is_wanted() -> bool:
     wanted = options.UPGRADE_BACKUP.value
     return wanted == "always" or (wanted == "sqlite" and connection.vendor == "sqlite")
 
 
-def _has_data() -> bool:
+def _has_data(ignored: Collection[str] = ()) -> bool:
     """Return whether a table has rows that no migration made. A new or half-made schema needs no backup."""
     from watchbook.core.ops.backup.taking import made_by_program  # needs the models
 
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
-            if made_by_program(table):
+            if made_by_program(table) or table in ignored:
                 continue
             cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(table)} LIMIT 1")  # noqa: S608 - catalogue
             if cursor.fetchone():

@@ -8,6 +8,7 @@ reader.http_request_count
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 from collections.abc import Callable
@@ -172,6 +173,7 @@ def _no_answer(error: WebError) -> WebError:
     return kind(detail=error.detail, category="http", code=error.code, message=error.message, answer=error.answer)
 
 
+log = logging.getLogger(__name__)
 SOURCE = "nga"
 # Failed requests in a row after which a run stops asking: then the site is at fault, not a page.
 MAX_FAILURES = 3
@@ -298,26 +300,32 @@ class BoardReader:
     A page is requested as JSON (`__output=11`), then `=8`, then HTML. A format that failed where a later one could be
     read is not requested again in this run. After a busy site, a 5xx status or a broken connection the same address is
     requested again with growing, random pauses; after a 403 the next format. After 3 failed requests in a row the site
-    is at fault: `Outage`, and every further call raises it without a request. A topic that no format gives is that
-    topic's own failure, until the next request fails, too; a topic list is the site's, if nothing was read before.
-    The guest check is passed once, as a browser does.
+    is at fault: `Outage`, and every further call raises it without a request. Where two formats of a page cannot be
+    read, the third request is for the topic list of `board`: if that can be read, only the page is broken, and its
+    third format follows. Without a `board` the next request decides. A topic list that no format gives is an outage,
+    if nothing was read before. The guest check is passed once, as a browser does.
 
     Raises only what `errors.py` draws: SiteError ends the run, PageError concerns that one page. And a plain
     WebError when the operator's address of the forum is not allowed.
     """
 
-    def __init__(self, *, requests_per_second: float = 1.0, pause: SharedPause | None = None) -> None:
+    def __init__(
+        self, *, requests_per_second: float = 1.0, pause: SharedPause | None = None, board: int | None = None
+    ) -> None:
         """`requests_per_second` is the forum's `request_rate_limit_per_sec`, shared by all workers of all processes.
 
         Jobs give the `pause` that they share: in a known outage one failed request is enough. It has another format
-        after each pause, so that an outage ends although the site does not give one of them.
+        after each pause, so that an outage ends although the site does not give one of them. `board` is the number of a
+        board whose list shows whether only a page is broken or the site is away.
         """
         self._spacing_seconds = 1 / max(requests_per_second, SLOWEST)
         self._failures = FailureCount()
         self._guest_check = GuestCheck()
         self._failed_forms: set[Form] = set()
         self._refused_forms: set[Form] = set()
+        self._readable_form = Form.HTML
         self._pause = pause
+        self._board = board
         self._ended: SiteError | None = pause.error() if pause else None
         self._has_read = False
 
@@ -329,7 +337,9 @@ class BoardReader:
     def list_page(self, fid: int, page: int) -> ListPage:
         """One page of a board, newest topics first. Past the end: a page without topics."""
         try:
-            found = self._in_any_form(ListPage, lambda form: list_address(fid, page, form), page, list(Form))
+            found = self._in_any_form(
+                ListPage, lambda form: list_address(fid, page, form), page, list(Form), is_proof=not self._has_read
+            )
         except PastEnd:
             return ListPage(fid, "", (), None, None)
         except (PageBusy, PageUnreadable) as failure:
@@ -371,11 +381,21 @@ class BoardReader:
         return self._in_any_form(TopicPage, lambda form: topic_address(tid, page, form), page, [Form.HTML], tid=tid)
 
     def _in_any_form(
-        self, kind: type[Page], address: Callable[[Form], str], page: int, forms: list[Form], *, tid: int | None = None
+        self,
+        kind: type[Page],
+        address: Callable[[Form], str],
+        page: int,
+        forms: list[Form],
+        *,
+        tid: int | None = None,
+        is_proof: bool = False,
     ) -> Page:
+        """`is_proof`: if no format of this page can be read, that shows that the site is away."""
         failed: dict[Form, Failure] = {}
         for form in self._in_order(forms):
             try:
+                if not is_proof and self._may_be_away(failed):
+                    self._require_list()
                 found = self._with_retries(kind, address(form), page)
                 if tid is not None and isinstance(found, TopicPage) and found.tid != tid:
                     raise LayoutChanged("not_nga")
@@ -391,6 +411,7 @@ class BoardReader:
                 failed[form] = failure
             else:
                 self._learn(failed)
+                self._readable_form = form
                 return found
         raise _error_of(list(failed.values()))
 
@@ -414,6 +435,30 @@ class BoardReader:
                 if _is_refused(failure):
                     raise
                 back_off(url, self._failures.in_a_row)
+
+    def _may_be_away(self, failed: dict[Form, Failure]) -> bool:
+        """Whether this page was unreadable and the next failed request is the third: it must be of another page."""
+        is_next_the_last = bool(failed) and self._failures.in_a_row == MAX_FAILURES - 1
+        return is_next_the_last and not any(isinstance(failure, PageBusy) for failure in failed.values())
+
+    def _require_list(self) -> None:
+        """Raise Outage if the list cannot be read either. It has the last format that could be read, else that of all.
+
+        A refusal is enough: then the site is there.
+        """
+        if self._board is None:
+            return
+        try:
+            self._once(ListPage, list_address(self._board, 1, self._readable_form), 1)
+        except SiteError as failure:
+            self._ended = failure
+            raise
+        except (Unreadable, sandbox.TaskError, PageBusy, PageUnreadable) as error:
+            found = _error_of([error])
+            self._fails(found)
+            raise self._end(found) from error
+        except PageError as refusal:
+            log.info("the list of board %s is refused: %s", self._board, refusal.summary)
 
     def _count_unreadable(self, error: Failure) -> None:
         """One page may be unreadable in all three formats; when the next one is, too, the site is at fault.

@@ -12,6 +12,7 @@ from django.db import DatabaseError, transaction
 
 from watchbook.base.store import folder
 from watchbook.base.work import crash_point
+from watchbook.core.ops import upgrade
 from watchbook.core.ops.move import checks, databases, progress, schema
 from watchbook.core.ops.move import rows as tables
 from watchbook.core.ops.move.databases import SOURCE, CannotMove
@@ -75,6 +76,8 @@ def _move(report: Report) -> Moved:
 
 def _prepare(source_identity: str) -> None:
     """Tables as the source has them. Rows that migrations write are deleted: those of the source take their place."""
+    if not (progress.exists() and progress.get("emptied")):
+        upgrade.drop_half_made(ignored={progress.TABLE})
     progress.create()
     if progress.get("source") is None:
         progress.put("source", source_identity)

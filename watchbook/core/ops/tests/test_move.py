@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -110,6 +112,36 @@ def test_killed_move_continues_and_moves_no_row_twice(tmp_path, databases):
     assert done["resumed"]
     assert {table["rows"] for table in done["tables"].values()} == {3}
     assert "has rows" in refusal(tmp_path, source, target), "a finished move is not repeated over its result"
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(not servers.has_mariadb(), reason="MariaDB does not answer")
+@pytest.mark.parametrize("command", ["migrate", "move"])
+def test_schema_that_a_kill_left_half_made_on_mariadb_is_made_again(tmp_path, databases, command):
+    """MariaDB cannot undo half a migration: its table exists, and the migration would create it again."""
+    home, target = tmp_path / "home", databases.new("mariadb")
+    fill(home, source := databases.new("sqlite"))
+
+    def table_count() -> int:
+        [[row]] = servers.execute(
+            target, "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+        )
+        return int(row[0])
+
+    command, url = (["migrate"], target) if command == "migrate" else (["move", "--to", target, "--json"], source)
+    for enough in (10, 60):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "watchbook", *command],
+            env=environment(home, DATABASE_URL=url), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        while process.poll() is None and table_count() < enough:
+            time.sleep(0.01)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    servers.execute(target, "CREATE TABLE host_pace (id int)")  # as if killed right after it
+    done = run(home, *command, DATABASE_URL=url)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert table_count() > 160
 
 
 def test_next_number_of_a_key_is_not_one_that_was_used_before(tmp_path, databases):

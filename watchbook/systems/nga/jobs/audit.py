@@ -63,7 +63,9 @@ class Repair:
     def __init__(self, ctx: JobContext, forum: Forum) -> None:
         self.ctx = ctx
         pause = SharedPause(is_forced=not is_scheduled(ctx))
-        self.reader = BoardReader(requests_per_second=forum.requests_per_second, pause=pause)
+        self.reader = BoardReader(
+            requests_per_second=forum.requests_per_second, pause=pause, board=forum.source_forum_id
+        )
         self.work = ThreadWork()
         self.failure: NgaError | None = None
         with ctx.writing():

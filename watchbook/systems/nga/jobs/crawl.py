@@ -202,7 +202,9 @@ class Crawl:
         self.forum = forum
         self.window = window_of(ctx.now)
         pause = SharedPause(is_forced=not is_scheduled(ctx))
-        self.reader = BoardReader(requests_per_second=forum.requests_per_second, pause=pause)
+        self.reader = BoardReader(
+            requests_per_second=forum.requests_per_second, pause=pause, board=forum.source_forum_id
+        )
         self.counts: Counter[str] = Counter(new_post_count=0, updated_post_count=0, failed_thread_count=0)
         self.cuts: Counter[str] = Counter()
         self.failure: NgaError | None = None

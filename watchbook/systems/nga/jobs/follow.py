@@ -65,7 +65,8 @@ def _in_order(rows: Sequence[FollowedThread]) -> list[FollowedThread]:
 
 def _check_authors(ctx: JobContext, counts: Counter[str]) -> SiteError | None:
     """Two requests for each due author, one more while older topics are wanted. What is new is queued."""
-    reader = BoardReader(pause=SharedPause())
+    board = Forum.objects.crawled().values_list("source_forum_id", flat=True).first()
+    reader = BoardReader(pause=SharedPause(), board=board)
     for author in follow.due_authors(ctx.now):
         try:
             found = _lists_of(reader, author)
@@ -129,7 +130,9 @@ def _check_board(
     waiting = [row for row in rows if not _is_covered(ctx, row)]
     if not waiting:
         return None
-    reader = BoardReader(requests_per_second=forum.requests_per_second, pause=SharedPause())
+    reader = BoardReader(
+        requests_per_second=forum.requests_per_second, pause=SharedPause(), board=forum.source_forum_id
+    )
     with ctx.writing():
         run = begin_run(forum, FOLLOWING, window_of(ctx.now), ctx.now)
     failure: SiteError | None = None

@@ -73,7 +73,9 @@ class Rereading:
     def read_board(self, forum: Forum, topics: dict[Thread, list[int]]) -> None:
         if self.is_spent:
             return
-        reader = BoardReader(requests_per_second=forum.requests_per_second, pause=SharedPause())
+        reader = BoardReader(
+            requests_per_second=forum.requests_per_second, pause=SharedPause(), board=forum.source_forum_id
+        )
         with self.ctx.writing():
             run = begin_run(forum, REREADING, window_of(self.ctx.now), self.ctx.now)
         for thread, numbers in topics.items():

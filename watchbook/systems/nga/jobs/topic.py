@@ -242,7 +242,9 @@ def read_thread(
     """
     thread = Thread.objects.numbered(tid, fid).select_related("forum").first()
     pause = SharedPause(is_forced=not waits)
-    reader = BoardReader(requests_per_second=thread.forum.requests_per_second if thread else 1.0, pause=pause)
+    speed = thread.forum.requests_per_second if thread else 1.0
+    board = thread.forum.source_forum_id if thread else fid
+    reader = BoardReader(requests_per_second=speed, pause=pause, board=board)
     if waits and (away := pause.error()):
         raise _later(away)
     held: dict[int, TopicPage] = {}

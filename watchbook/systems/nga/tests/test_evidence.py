@@ -250,8 +250,7 @@ class TestSharedPause:
         [
             (server_error, 3),
             (forbidden, 3),
-            # Three formats of one topic; the fourth request tells a broken topic from a broken site.
-            (garbage, 4),
+            (garbage, 3),
         ],
     )
     def test_jobs_share_the_pause_of_an_outage(self, board, topics, monkeypatch, fail, first):
@@ -281,15 +280,15 @@ class TestSharedPause:
         assert Alert.objects.filter(source="nga").count() == 1
         assert not Alert.objects.open().exists()
 
-    def test_page_that_no_format_gives_warns_the_next_job(self, board, topics, monkeypatch):
-        """The first job has no other page to request. The next one sends one request, not three."""
+    def test_list_decides_between_a_broken_topic_and_a_broken_site(self, board, topics, monkeypatch):
+        """The third request is for the list, whichever job begins; the next job sends none."""
         with clock.set_to(board.world.moment):
             actions.unfollow(thread_of(topics[1]))
         garbage(board, monkeypatch)
         now = board.world.moment
-        assert len(run_scheduled(board, now, "nga.follow")) == 3
-        assert len(run_scheduled(board, now, "nga.crawl")) == 1
-        assert not run_scheduled(board, now + timedelta(seconds=1), "nga.crawl", "nga.reread")
+        assert run_scheduled(board, now, "nga.follow") == ["11", "8", "html"]
+        assert [request.path for request in board.log.all()[-3:]] == ["/read.php", "/read.php", "/thread.php"]
+        assert not run_scheduled(board, now, "nga.crawl", "nga.reread")
 
     @pytest.mark.parametrize("break_formats", [NgaBoard.block_form, cut_formats])
     @pytest.mark.parametrize("formats", [("11",), ("11", "8")])
@@ -314,8 +313,10 @@ class TestSharedPause:
             assert len(run_scheduled(board, now, "nga.follow")) == 3
         broken = board.log.all()[-1].params["tid"]
         board.cut_json(tid=int(broken), forms=("11", "8", "html"), keep=0.3)
-        assert len(run_scheduled(board, now + timedelta(minutes=2), "nga.follow")) == 4
-        assert board.log.all()[-4].params["tid"] != broken
+        formats = run_scheduled(board, now + timedelta(minutes=2), "nga.follow")
+        sent = board.log.all()[-len(formats) :]
+        assert [request.params.get("tid") == broken for request in sent] == [False, True, True, False, True]
+        assert sent[3].path == "/thread.php"
 
     def test_board_whose_list_is_broken_does_not_stop_the_others(self, board, topics):
         """Boards that failed take turns at the end, so that another board ends the outage."""

@@ -180,6 +180,31 @@ def test_jobs_that_meet_an_outage_together_share_its_three_requests(board, topic
     assert SharedPause().error() is not None
 
 
+def test_list_decides_between_a_broken_page_and_an_outage(board, topic):
+    """In the format that was read last, as the third request; a refusal of the list is an answer, too."""
+    reader = BoardReader(board=7)
+    assert reader.list_page(7, 1).topics
+    board.faults.on("/read.php").answer(200, body=b"<html><body>Back soon</body></html>")
+    with pytest.raises(errors.PageUnreadable):
+        reader.topic_page(topic, 1)
+    assert asked(board) == ["11", "11", "8", "11", "html"]
+    assert [request.path for request in board.log.all()[-2:]] == ["/thread.php", "/read.php"]
+    board.faults.on("*").answer(200, body=b"<html><body>Back soon</body></html>")
+    later = BoardReader(board=7)
+    for _ in range(10):
+        with pytest.raises(errors.Outage):
+            later.author_page(1, 2)
+    assert asked(board)[5:] == ["11", "8", "html"]
+
+
+def test_refused_list_shows_that_the_site_is_there(board, topic):
+    reader = BoardReader(board=-999)
+    board.faults.on("/read.php").answer(200, body=b"<html><body>Back soon</body></html>")
+    with pytest.raises(errors.PageUnreadable):
+        reader.topic_page(topic, 1)
+    assert asked(board) == ["11", "8", "html", "html"]
+
+
 def test_list_that_no_format_gives_is_an_outage(board, topic, reader):
     board.faults.on("*").answer(200, body=b"<html><body>Back soon</body></html>")
     for _ in range(10):

@@ -30,7 +30,8 @@ def reread(board, **span):
     with clock.set_to(board.world.moment):
         run = runner.run_now("nga.reread")
     assert run.state == "done", (run.state, run.error)
-    asked = [(int(one.params["tid"]), int(one.params["page"])) for one in board.log.all()[before:]]
+    pages = [one.params for one in board.log.all()[before:] if "tid" in one.params]
+    asked = [(int(params["tid"]), int(params["page"])) for params in pages]
     return run.progress, asked
 
 
