@@ -201,12 +201,12 @@ def raise_alerts(language: str, now: datetime) -> None:
     words = ALERTS[language]
     with clock.set_to(now - timedelta(days=2, hours=3)):
         title, message, note = words["disk"]
-        open_alert("disk", level="P1", source="ops", title=title, message=message)
+        open_alert("disk", level="P1", source="", title=title, message=message)
     with clock.set_to(now - timedelta(days=2, hours=1)):
         resolve_alert("disk", note)
     with clock.set_to(now - timedelta(minutes=40)):
         title, message = words["receiver"]
-        open_alert("receiver", level="P2", source="notify", title=title, message=message, link="/channels/")
+        open_alert("receiver", level="P2", source="", title=title, message=message, link="/channels/")
         title, message = words["museum"]
         open_alert("museum", level="P1", source="sitemaps", title=title, message=message, link="/sitemaps/")
 

@@ -132,7 +132,8 @@ def leg(folder: Path, state: State, kills: int, chance: random.Random) -> list[s
     api = api_of(home, target, state.token)
     problems = [f"{path}: the API answers differ" for path in api if api[path] != state.api.get(path)]
     problems += [f"{path}: only one side has this list" for path in set(api) ^ set(state.api)]
-    digests = result["tables"]
+    # The API counts its requests in the cache: that table changes after each move.
+    digests = {table: found for table, found in result["tables"].items() if table != "cache_entries"}
     if state.digests is not None and digests != state.digests:
         problems += [f"{table}: another digest" for table in digests if digests[table] != state.digests.get(table)]
     rows = sum(table["rows"] for table in digests.values())
