@@ -91,7 +91,9 @@ def make_people(plan: dict[str, Any]) -> dict[str, Any]:
         for name, email in plan["people"].items()
     }
     people["operator"].has_completed_onboarding = True
-    people["operator"].save(update_fields=["has_completed_onboarding"])
+    for person in people.values():
+        person.language = {"zh": "zh-hans"}.get(plan["language"], "")
+        person.save(update_fields=["has_completed_onboarding", "language"])
     return people
 
 

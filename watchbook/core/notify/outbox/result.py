@@ -22,7 +22,7 @@ from watchbook.base import clock
 from watchbook.base.work import crash_point
 from watchbook.core import registry
 from watchbook.core.notify.http import REFUSED
-from watchbook.core.notify.message import Notification, Result
+from watchbook.core.notify.message import Notification, Result, explain_delivery
 from watchbook.core.notify.models import Attempt, Delivery, NotificationChannel, State
 from watchbook.core.notify.outbox.enqueue import notify_owner
 
@@ -253,6 +253,13 @@ def _notify_owner_recovered(channel: NotificationChannel, now: datetime) -> None
         notify_owner(channel.user, notification)
 
 
+def _explained(delivery: Delivery) -> str:
+    """In the language of the owner; the channel's state follows in a sentence of its own."""
+    if delivery.error_code == "gone":
+        return f"HTTP {delivery.last_status}"
+    return explain_delivery(delivery) or "–"
+
+
 def _worded(channel: NotificationChannel, delivery: Delivery, reason: str, now: datetime) -> Notification:
     name = {"name": channel.name}
     if reason == GONE:
@@ -274,7 +281,7 @@ def _worded(channel: NotificationChannel, delivery: Delivery, reason: str, now: 
     lines = [
         _("Channel: %(name)s") % name,
         _("Notification: %(subject)s") % {"subject": delivery.subject},
-        _("Last response: %(error)s") % {"error": delivery.last_error or "–"},
+        _("Last response: %(error)s") % {"error": _explained(delivery)},
         meaning,
         _("You get one e-mail now and one when the channel works again."),
     ]

@@ -136,6 +136,20 @@ def test_gone_disables_the_channel_and_skips_pending_deliveries(webhook, hooks, 
     assert len(hooks.deliveries()) == 1
 
 
+@pytest.mark.parametrize(("plan", "words"), [("410", "HTTP 410"), ("503", "接收地址返回 HTTP 503")])
+def test_owner_reads_the_last_response_in_their_language(webhook, hooks, mails, notification, noon, plan, words):
+    webhook.user.language = "zh-hans"
+    webhook.user.save()
+    hooks.plan("/hook", *[plan] * 3)
+    for number in range(3):
+        outbox.notify([webhook], notification(f"change:{number}"))
+    outbox.deliver_due(noon)
+    outbox.deliver_due(noon)
+    text = mails.messages()[0].parsed.get_body(("plain",)).get_content()
+    assert f"最近一次响应：{words}" in text
+    assert "endpoint" not in text
+
+
 @pytest.mark.parametrize("status", ["400", "413", "422"])
 def test_refused_request_is_attempted_twice(webhook, hooks, notification, noon, status):
     hooks.plan("/hook", status)
