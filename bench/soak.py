@@ -117,7 +117,7 @@ class Soak:
         floors = int(self.ask("SELECT count(*) FROM posts WHERE thread_id <> (SELECT min(id) FROM threads)"))
         copies = self.options.floors // floors + 1
         step = int(self.ask("SELECT greatest((SELECT max(id) FROM threads), (SELECT max(id) FROM posts))")) + 1
-        shift = f"k * {step}"
+        shift = f"k::bigint * {step}"
         first = "(SELECT min(id) FROM threads)"
         self.copy(
             "threads", copies, f"id <> {first}", id=f"id + {shift}", source_thread_id=f"source_thread_id + {shift}"
