@@ -119,9 +119,12 @@ class Soak:
         step = int(self.ask("SELECT greatest((SELECT max(id) FROM threads), (SELECT max(id) FROM posts))")) + 1
         shift = f"k::bigint * {step}"
         first = "(SELECT min(id) FROM threads)"
+        # No two topics of a board begin at the same moment, as on a real one.
+        earlier = "- k * interval '7 seconds'"
         self.copy(
-            "threads", copies, f"id <> {first}", id=f"id + {shift}", source_thread_id=f"source_thread_id + {shift}"
-        )
+            "threads", copies, f"id <> {first}", id=f"id + {shift}", source_thread_id=f"source_thread_id + {shift}",
+            thread_created_at=f"thread_created_at {earlier}", last_reply_at=f"last_reply_at {earlier}",
+        )  # fmt: skip
         self.copy("posts", copies, f"thread_id <> {first}", id=f"id + {shift}", thread_id=f"thread_id + {shift}")
         self.copy(
             "monitor_tasks", self.options.monitors - 1, "true", id="gen_random_uuid()", name="name || ' ' || k",
