@@ -132,7 +132,10 @@ class Soak:
         )  # fmt: skip
         self.copy("community_pool", self.options.communities - 1, "true", id=f"id + {shift}", name="name || k")
         runs = int(self.ask("SELECT count(*) FROM job_runs"))
-        self.copy("job_runs", self.options.runs // runs + 1, "true", id=f"id + {shift}", key="key || ':' || k")
+        self.copy(
+            "job_runs", self.options.runs // runs + 1, "true", id=f"id + {shift}", key="key || ':' || k",
+            finished_at="finished_at - k * interval '2 seconds'",
+        )  # fmt: skip
 
     def copy(self, table: str, copies: int, where: str, **columns: str) -> None:
         names = [row[0] for row in self.rows(

@@ -1,4 +1,4 @@
-"""Items per day and system: the figures of the cards, and the requests of the day, in one query."""
+"""Items per day and system: the figures of the cards, and the requests of the day."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.db.models import Count, Sum
+from django.db.models import Exists, Sum
 from django.utils.translation import gettext as _
 
 from watchbook.core.jobs import options as job_options
@@ -15,7 +15,7 @@ from watchbook.kit import formatting
 from watchbook.kit.badges import CARD_DAYS, Card
 from watchbook.kit.charts import Chart, Series, bars
 from watchbook.kit.charts.svg import shown
-from watchbook.kit.days import DayAxis
+from watchbook.kit.days import DayAxis, end_of, starts_of
 
 DAYS = CARD_DAYS
 FEWEST_DAYS = 7
@@ -43,14 +43,14 @@ class Activity:
 def activity(cards: Mapping[str, Card], now: datetime) -> Activity:
     """Add up what the cards count, by slug."""
     axis = DayAxis.last(DAYS, now)
-    runs = _runs(axis)
-    requests = runs.get(axis.days[-1], (0, 0))[1]
+    requests = _requests_since(starts_of(axis.days[-1:])[0])
     counts = {slug: card.days for slug, card in cards.items() if any(card.days.get(day) for day in axis.days)}
     if not counts:
         return Activity(None, requests_today=requests)
     total = {day: sum(days.get(day, 0) for days in counts.values()) for day in axis.days}
     first = min(day for days in counts.values() for day in days)
-    silent = {day for day in axis.days if not total[day] and (day < first or _was_off(day, axis, runs))}
+    empty = [day for day in axis.days if not total[day]]
+    silent = {day for day in empty if day < first} | _off_days([day for day in empty if day >= first], axis)
     # A young desk shows its own days, not a month of hatching.
     kept = axis.days[max(0, min((first - axis.days[0]).days, DAYS - FEWEST_DAYS)) :]
     series = [
@@ -65,22 +65,23 @@ def _period(day_count: int) -> str:
     return _("last %(n)s days") % {"n": day_count}
 
 
-def _runs(axis: DayAxis) -> dict[date, tuple[int, int]]:
-    """Finished runs and requests of each day for which runs are still kept."""
-    known = DayAxis(axis.days[-min(len(axis), job_options.KEEP_DAYS.value) :])
-    rows = (
-        JobRun.objects.filter(finished_at__gte=known.start)
-        .annotate(place=known.bucket("finished_at"))
-        .values_list("place")
-        .annotate(number=Count("pk"), requests=Sum("http_request_count"))
-        .order_by()
-    )
-    return {known.days[place]: (number, requests or 0) for place, number, requests in rows}
+def _requests_since(start: datetime) -> int:
+    """Requests of the runs that ended since then."""
+    found = JobRun.objects.filter(finished_at__gte=start).aggregate(requests=Sum("http_request_count"))
+    return found["requests"] or 0
 
 
-def _was_off(day: date, axis: DayAxis, runs: dict[date, tuple[int, int]]) -> bool:
-    """No finished run: nothing was measured. Older runs are deleted: no conclusion about older days."""
-    return day in axis.days[-job_options.KEEP_DAYS.value :] and day not in runs and day != axis.days[-1]
+def _off_days(days: Sequence[date], axis: DayAxis) -> set[date]:
+    """Those of these days without a finished run: nothing was measured. Older runs are deleted: no conclusion then."""
+    kept = axis.days[-job_options.KEEP_DAYS.value : -1]
+    asked = [day for day in days if day in kept]
+    if not asked:
+        return set()
+    # One query for all days: counting the runs of a busy fortnight would read all of them.
+    ended = (JobRun.objects.filter(finished_at__range=(starts_of([day])[0], end_of(day))) for day in asked)
+    rows = JobRun.objects.order_by("pk").values_list(*[Exists(runs) for runs in ended])[:1]
+    was_on = next(iter(rows), [False] * len(asked))
+    return {day for day, is_on in zip(asked, was_on, strict=True) if not is_on}
 
 
 def _finding(days: Sequence[date], totals: Sequence[int]) -> str:
