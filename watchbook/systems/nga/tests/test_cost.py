@@ -11,7 +11,7 @@ from watchbook.core.jobs.runner import JobContext
 from watchbook.systems.nga.fetch import BoardReader
 from watchbook.systems.nga.jobs.crawl import window_of
 from watchbook.systems.nga.jobs.topic import TopicReader
-from watchbook.systems.nga.models import Post
+from watchbook.systems.nga.models import Post, Thread
 from watchbook.systems.nga.store import versions
 from watchbook.systems.nga.store.runs import begin_run, begin_thread
 from watchbook.systems.nga.tests.archive import floors_of, thread_of
@@ -77,3 +77,13 @@ def test_what_is_known_of_a_page_is_found_by_the_indexes(tid):
     plan = [step for step in plan_of(captured[0]["sql"]) if step.startswith(("SEARCH p ", "SCAN p "))]
     ways = ["floor_number>? AND floor_number<?", "floor_number=?", "source_post_id=?"]
     assert [way for way, step in zip(ways, plan, strict=True) if f"(thread_id=? AND {way})" in step] == ways
+
+
+@pytest.mark.sql
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite and MariaDB plan an OR with their indexes")
+def test_topics_with_gaps_are_found_without_reading_every_topic(tid):
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # the tables of a test are too small for an index
+    plan = Thread.objects.with_gaps().explain()
+    assert "Seq Scan on threads" not in plan
+    assert "Index Scan using threads_pkey" in plan
