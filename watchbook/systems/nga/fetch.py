@@ -437,8 +437,8 @@ class BoardReader:
                 back_off(url, self._failures.in_a_row)
 
     def _may_be_away(self, failed: dict[Form, Failure]) -> bool:
-        """Whether this page was unreadable and the next failed request is the third: it must be of another page."""
-        is_next_the_last = bool(failed) and self._failures.in_a_row == MAX_FAILURES - 1
+        """Whether the next failed request is the third after unreadable pages: then it must be of another page."""
+        is_next_the_last = self._failures.in_a_row == MAX_FAILURES - 1
         return is_next_the_last and not any(isinstance(failure, PageBusy) for failure in failed.values())
 
     def _require_list(self) -> None:

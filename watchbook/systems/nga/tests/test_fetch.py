@@ -197,6 +197,19 @@ def test_list_decides_between_a_broken_page_and_an_outage(board, topic):
     assert asked(board)[5:] == ["11", "8", "html"]
 
 
+def test_third_page_in_a_row_is_the_list_where_one_format_is_left(board, topic):
+    reader = BoardReader(board=7)
+    with board.block_form("11", status=404), board.block_form("8", status=404):
+        assert reader.list_page(7, 1).topics  # only HTML is requested from now on
+    board.faults.on("*").answer(200, body=b"<html><body>Back soon</body></html>")
+    for tid in (topic, topic + 1):
+        with pytest.raises(errors.PageUnreadable):
+            reader.topic_page(tid, 1)
+    with pytest.raises(errors.Outage):
+        reader.topic_page(topic + 2, 1)
+    assert [request.path for request in board.log.all()[3:]] == ["/read.php", "/read.php", "/thread.php"]
+
+
 def test_refused_list_shows_that_the_site_is_there(board, topic):
     reader = BoardReader(board=-999)
     board.faults.on("/read.php").answer(200, body=b"<html><body>Back soon</body></html>")
