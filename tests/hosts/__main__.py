@@ -145,6 +145,7 @@ class Run:
                 self.problems += [f"stuck: {entry}" for entry in left]
                 return
             self.life.look(self.desk, at_all=True)
+            ledgers.read_again()
             time.sleep(3)
 
     def compare(self, what: str, *, only_state: bool = False) -> set[str]:

@@ -16,7 +16,7 @@ from tests.hosts.desk import Desk
 
 SITES = 4
 # Each URL has 12 random bytes that no packing removes: the list exceeds the megabyte that a row may hold.
-LARGE = 120_000
+LARGE = 160_000
 
 
 class LargePlace(Place):

@@ -49,7 +49,8 @@ class Notices:
             return
         self.duplicates += 1
         if self.bodies[name] != body:
-            findings.wrong.append(f"notice {name} was sent twice with different words")
+            words = _difference(str(self.bodies[name]), str(body))
+            findings.wrong.append(f"notice {name} was sent twice with different words: {words}")
 
     def _note_pages(self, name: str, content: dict) -> None:
         change = content["data"].get("change", {})
@@ -87,3 +88,9 @@ class Notices:
             findings.lost += [
                 f"nobody was told that {page} was {kind}" for page in pages if (kind, page) not in self.pages
             ]
+
+
+def _difference(before: str, after: str) -> str:
+    """The first place where two texts differ."""
+    at = next((n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(after))
+    return f"{before[max(at - 60, 0) : at + 40]!r} and {after[max(at - 60, 0) : at + 40]!r}"
