@@ -171,7 +171,9 @@ class Run:
             own = {
                 name: value for name, value in self.settings.items() if name not in ("CELERY_BROKER_URL", "REDIS_URL")
             }
-            elsewhere = Desk(self.net, {**own, "DATABASE_URL": url}, {"up": 1})
+            # This process reads lists, too, and has a folder of its own.
+            own |= {"DATABASE_URL": url, "WATCHBOOK_BLOBS": "database"}
+            elsewhere = Desk(self.net, own, {"up": 1})
             began = time.monotonic()
             done = elsewhere.front.run("restore", str(self.backup), **elsewhere.settings)
             if done.returncode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from watchbook.systems.notes.models import Note
 from watchbook.systems.sitemaps.models import ChangeRecord, ChangeType, MonitorTask, SitemapCheck, SitemapSnapshot
 from watchbook.systems.sitemaps.store.lists import snapshot_urls
 
+ADDRESS = re.compile(r"http://[\d.]+:8000")
 # Words of checks and records that say that stored content was not there.
 LOST = {"list_lost", "list_repaired"}
 
@@ -47,6 +49,13 @@ def listed(snapshot: SitemapSnapshot) -> Pages:
     """A long list is in a blob."""
     with scratch("ledger") as folder:
         return {str(page["url"]): page["lastmod"] for page in snapshot_urls(snapshot, folder)}
+
+
+class HostNotices(Notices):
+    """A restored installation has another address: the same notification has other links."""
+
+    def _take(self, name: str, body: Any, findings: Findings) -> None:
+        super()._take(name, ADDRESS.sub("http://watchbook", str(body)), findings)
 
 
 class LargeArchive(Archive):
@@ -198,7 +207,7 @@ class Ledgers:
             archive.read_on(findings)
         channels = list(NotificationChannel.objects.filter(name__in=["hook", "mail"]))
         installation: Any = SimpleNamespace(world=self.life.world, channels=channels)
-        notices = Notices(installation)
+        notices = HostNotices(installation)
         notices.read_on(findings)
         if with_notices:
             notices.compare(archives, findings)

@@ -11,7 +11,7 @@ from tests.crash.report import Findings
 from watchbook.core.notify.message import message_id
 from watchbook.core.notify.models import Delivery
 
-Body = bytes | tuple[str, ...]
+Body = bytes | str | tuple[str, ...]
 
 
 class Notices:
