@@ -1,10 +1,9 @@
 """The outage that all processes share: why Reddit cannot be read, since when, and when the next attempt follows.
 
 A refusal of the whole client (sign-in, block, rate limit) begins an outage with the first response. Failures of the
-service (no connection, 5xx, unreadable responses) begin one after three failed attempts in a row, those of all
-processes counted together, the last of one process a request that concerns no community: a single broken community is
-not an outage. While the pause lasts, no request is
-sent; each failed attempt after it doubles the pause.
+service (no connection, 5xx, unreadable responses) begin one after three failed attempts in a row, counted over all
+processes. The last attempt of one process concerns no community: a single broken community is not an outage. While the
+pause lasts, no request is sent; each failed attempt after it doubles the pause.
 """
 
 from __future__ import annotations
